@@ -78,18 +78,20 @@ def _list_graph_module(module: Any) -> Artifact:
 def _tabulate(x: Any) -> Table | None:
     """Convert a mapping, a list of mappings or a data frame to a table; None for others."""
     if isinstance(x, Mapping):
-        return Table(columns=("key", "value"), rows=tuple((str(k), _cell(v)) for k, v in x.items()))
+        return Table(
+            columns=("key", "value"), rows=tuple((str(k), _format_cell(v)) for k, v in x.items())
+        )
     if isinstance(x, list) and all(isinstance(row, Mapping) for row in x):
         columns = tuple(dict.fromkeys(str(key) for row in x for key in row))
-        rows = tuple(tuple(_cell(row.get(column)) for column in columns) for row in x)
+        rows = tuple(tuple(_format_cell(row.get(column)) for column in columns) for row in x)
         return Table(columns=columns, rows=rows)
     if hasattr(x, "itertuples") and hasattr(x, "columns"):
-        rows = tuple(tuple(map(_cell, row)) for row in x.itertuples(index=False))
+        rows = tuple(tuple(map(_format_cell, row)) for row in x.itertuples(index=False))
         return Table(columns=tuple(map(str, x.columns)), rows=rows)
     return None
 
 
-def _cell(value: object) -> str | int | float | bool | None:
+def _format_cell(value: object) -> str | int | float | bool | None:
     return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)
 
 

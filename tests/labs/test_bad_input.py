@@ -91,7 +91,7 @@ def test_each_check_has_inputs_of_its_own_and_each_step_those_of_the_check():
 
 def test_a_check_without_a_seed_draws_one():
     answer = checking.answer_from_text(LAB, "x = 1\n")
-    orders = {checking._snippet(1, answer, None).source for _ in range(3)}
+    orders = {checking._make_snippet(1, answer, None).source for _ in range(3)}
     assert len(orders) == 3
 
 

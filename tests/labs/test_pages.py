@@ -178,7 +178,7 @@ def problems_of(project, text: str):
 
 def test_below_each_exercise_stands_what_the_check_asks():
     lab = source.get(ROOT, 2)
-    asked = lab_pages._exercises(lab)
+    asked = lab_pages._load_exercises(lab)
     for cell in (cell for cell in lab.cells if cell.has_solution):
         raw = "".join(str(made["source"]) for made in lab_pages._code_cells(cell, [], asked))
         steps = [

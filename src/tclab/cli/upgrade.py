@@ -142,7 +142,7 @@ def _compare_all(*, specs: tuple[str, ...], listed: Sequence[str] | None, to: st
     every = list(dict.fromkeys([*specs, *filter(None, lines)]))
     _check(every, request["target"])
     named = {environments.find_torch_version(python): python for python in pythons}
-    torches = _versions(from_, to, named)
+    torches = _choose_versions(from_, to, named)
     if output is None and format_ == "html":
         output = Path(f"upgrade-{torches[1]}.html")
     path = report_file.require_writable(output) if output else None
@@ -170,7 +170,7 @@ def _own_torch() -> str:
     return Version.parse(machine.torch_facts().get("__version__", "")).public
 
 
-def _versions(from_: str | None, to: str | None, named: dict[str, str]) -> tuple[str, str]:
+def _choose_versions(from_: str | None, to: str | None, named: dict[str, str]) -> tuple[str, str]:
     """Return the earlier and the later release. The default of --from is this Python's PyTorch,
     that of --to the PyTorch of --python.
     """

@@ -75,10 +75,10 @@ def _read_entry(entry: Mapping[str, Any], place: str) -> CheckedFunction:
     level = entry.get("level", "kernels" if "target" in request else "graphs")
     if level not in LEVELS:
         raise BadRequest(f"{place}, {name}", f"level = {level!r}", f"one of {', '.join(LEVELS)}")
-    return CheckedFunction(_shortest(name), level, request)
+    return CheckedFunction(_shorten_spelling(name), level, request)
 
 
-def _shortest(name: str) -> str:
+def _shorten_spelling(name: str) -> str:
     """Return the shortest spelling of ``./model.py:Block``: each spelling has a baseline of its
     own.
     """

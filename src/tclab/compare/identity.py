@@ -194,7 +194,7 @@ def _identify_kernel(kernel: Kernel, unit: Unit) -> KernelIdentity:
         stores=_parse_count(written, "num_store"),
         calls=facts.calls,
         bytes=sum(facts.moved) if facts.moved else None,
-        **_resources(compiled),
+        **_read_resources(compiled),
     )
 
 
@@ -212,7 +212,7 @@ def _parse_count(written: Mapping[str, str], name: str) -> int:
     return int(text) if text.isdigit() else 0
 
 
-def _resources(compiled: CompiledKernel | None) -> dict[str, Any]:
+def _read_resources(compiled: CompiledKernel | None) -> dict[str, Any]:
     if compiled is None or compiled.resources is None:
         return {}
     resources = compiled.resources

@@ -54,7 +54,7 @@ def pair_kernels(
                 new = same.pop(0)
                 olds.remove(old)
                 news.remove(new)
-                yield KernelPair(old, new, *_agreement(old, new))
+                yield KernelPair(old, new, *_judge_agreement(old, new))
     yield from (KernelPair(old, None) for old in olds)
     yield from (KernelPair(None, new) for new in news)
 
@@ -79,7 +79,7 @@ def _oldest_body(kernel: KernelIdentity) -> tuple[str, tuple[str, ...]]:
     return older_body(kernel.body) if kernel.language == "python" else (kernel.body, ())
 
 
-def _agreement(old: KernelIdentity, new: KernelIdentity) -> tuple[str, tuple[str, ...]]:
+def _judge_agreement(old: KernelIdentity, new: KernelIdentity) -> tuple[str, tuple[str, ...]]:
     if old.text == new.text:
         return SAME_TEXT, ()
     if old.body == new.body:

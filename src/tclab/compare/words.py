@@ -52,11 +52,11 @@ def tabulate_changes(
 
 def _side_cells(change: Change) -> tuple[str, str]:
     """Return the cells of both sides, with the word "code" instead of a kernel's code."""
-    before, after = map(_cell, (change.before, change.after))
+    before, after = map(_format_cell, (change.before, change.after))
     return before, "other code" if before == after == "code" else after
 
 
-def _cell(value: Value) -> str:
+def _format_cell(value: Value) -> str:
     return "" if value is None else "code" if isinstance(value, Code) else str(value)
 
 

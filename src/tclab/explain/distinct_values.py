@@ -34,11 +34,11 @@ def find(capture: Capture) -> dict[str, dict[str, tuple[str, ...]]]:
     return {
         frame: found
         for frame, compiles in by_frame.items()
-        if len(compiles) >= _LEAST and (found := _distinct(compiles))
+        if len(compiles) >= _LEAST and (found := _collect_distinct(compiles))
     }
 
 
-def _distinct(compiles: list[dict[str, str]]) -> dict[str, tuple[str, ...]]:
+def _collect_distinct(compiles: list[dict[str, str]]) -> dict[str, tuple[str, ...]]:
     sources = set.intersection(*map(set, compiles))
     values = {
         source: tuple(dict.fromkeys(each[source] for each in compiles))

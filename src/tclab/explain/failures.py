@@ -205,7 +205,7 @@ def _why_no_gradient(subject: Subject, calls: list[Call], results: list[object])
     """Return cause and next step for a function whose results do not require grad."""
     import torch
 
-    leaves = list(_leaves(results))
+    leaves = list(_walk_leaves(results))
     tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
     if not tensors:
         kinds = ", ".join(dict.fromkeys(type(leaf).__name__ for leaf in leaves)) or "nothing"
@@ -213,7 +213,7 @@ def _why_no_gradient(subject: Subject, calls: list[Call], results: list[object])
     if not any(t.is_floating_point() or t.is_complex() for t in tensors):
         dtypes = ", ".join(dict.fromkeys(str(t.dtype) for t in tensors))
         return f"it returns {dtypes}, and only floating-point tensors have gradients", _LEAVE
-    arguments = _leaves([(call.args, dict(call.kwargs)) for call in calls])
+    arguments = _walk_leaves([(call.args, dict(call.kwargs)) for call in calls])
     inputs = [t for t in arguments if isinstance(t, torch.Tensor)]
     if not any(t.requires_grad for t in [*inputs, *subject.parameters]):
         step = "in example_inputs(), make one with requires_grad=True; or leave --backward out"
@@ -221,12 +221,12 @@ def _why_no_gradient(subject: Subject, calls: list[Call], results: list[object])
     return "its results are detached (torch.no_grad, .detach() or integers on the way)", _LEAVE
 
 
-def _leaves(tree: object) -> Iterator[object]:
+def _walk_leaves(tree: object) -> Iterator[object]:
     """Yield the values in nested lists, tuples and dictionaries, as a model returns them."""
     if isinstance(tree, Mapping):
         tree = list(tree.values())
     if isinstance(tree, (list, tuple)):
         for value in tree:
-            yield from _leaves(value)
+            yield from _walk_leaves(value)
     else:
         yield tree

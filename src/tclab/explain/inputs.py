@@ -72,14 +72,14 @@ def parse(text: str) -> Spec:
     match = _NAMED.fullmatch(text.strip())
     name, body = (match["name"], match["value"]) if match else ("", text.strip())
     if tensor := _TENSOR.fullmatch(body):
-        return _tensor(text, name, tensor)
+        return _parse_tensor(text, name, tensor)
     try:
         return Spec(name, value=ast.literal_eval(body))
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         raise BadRequest(f"--input {text}", "neither a tensor nor a Python literal", _HOW) from None
 
 
-def _tensor(text: str, name: str, match: re.Match[str]) -> Spec:
+def _parse_tensor(text: str, name: str, match: re.Match[str]) -> Spec:
     known = DTYPES | _FULL
     dtype = known.get(match["dtype"])
     if dtype is None:
@@ -92,10 +92,10 @@ def _tensor(text: str, name: str, match: re.Match[str]) -> Spec:
         raise BadRequest(f"--input {text}", "a size is missing", _HOW)
     if any(len(p) > _DIGITS for p in pieces):
         raise BadRequest(f"--input {text}", f"a size of over {_DIGITS} digits", _SMALLER)
-    return Spec(name, dtype, tuple(map(int, pieces)), _bound(text, dtype, match["bound"]))
+    return Spec(name, dtype, tuple(map(int, pieces)), _parse_bound(text, dtype, match["bound"]))
 
 
-def _bound(text: str, dtype: str, digits: str | None) -> int | None:
+def _parse_bound(text: str, dtype: str, digits: str | None) -> int | None:
     """Parse the exclusive upper bound of an integer tensor; BadRequest if its type is too small."""
     if digits is None:
         return None

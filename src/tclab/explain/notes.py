@@ -32,9 +32,9 @@ _VALUES = frozenset({
 def notes(capture: Capture, breaks: Breaks, findings: Iterable[Finding]) -> Notes:
     """Return all notes by file, in the order of lines; equal notes on a line appear once."""
     by_file: Notes = defaultdict(list)
-    for location, note in [*_breaks(breaks), *_note_recompiles(findings),
+    for location, note in [*_note_breaks(breaks), *_note_recompiles(findings),
                            *_note_fixed_values(capture),
-                           *_dynamic(capture)]:  # fmt: skip
+                           *_note_symbols(capture)]:  # fmt: skip
         if note not in by_file[location.file]:
             by_file[location.file].append(note)
     return {file: sorted(of, key=lambda n: n.line) for file, of in by_file.items()}
@@ -43,13 +43,13 @@ def notes(capture: Capture, breaks: Breaks, findings: Iterable[Finding]) -> Note
 # --------------------------------------------------------------------------- breaks
 
 
-def _breaks(breaks: Breaks) -> Iterator[tuple[SourceLine, LineNote]]:
+def _note_breaks(breaks: Breaks) -> Iterator[tuple[SourceLine, LineNote]]:
     for item in breaks:
         lines = _users_lines(item)
         for place in lines[-1:]:
             hint = " Or: ".join(" ".join(text.split()) for text in fixes.usable_hints(item)[:2])
             label = "skipped" if item.skipped else "graph break"
-            yield place, LineNote(place.line, label, _reason(item), hint)
+            yield place, LineNote(place.line, label, _describe_reason(item), hint)
         for place in lines[:-1][:1]:  # the compiled frame's call of the function that breaks
             inner = f"in {lines[-1].function}, line {lines[-1].line}: {item.reason}"
             yield place, LineNote(place.line, "graph break", inner)
@@ -61,7 +61,7 @@ def _users_lines(item: Break) -> list[SourceLine]:
     return select_lines(stack)
 
 
-def _reason(item: Break) -> str:
+def _describe_reason(item: Break) -> str:
     reason = break_reason(item)
     return f"the frame runs without compiling: {reason}" if item.skipped else reason
 
@@ -79,7 +79,7 @@ def _note_fixed_values(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]
     for guards in capture.guards:
         for guard in guards:
             place = _place(guard, frames.get(guards.compile_id))
-            if place is None or (fact := _fact(guard)) is None:
+            if place is None or (fact := _find_fact(guard)) is None:
                 continue
             key = place.file, place.line
             places[key] = place
@@ -141,21 +141,21 @@ def _place(guard: Guard, frame: SourceLine | None) -> SourceLine | None:
     return frame if re.fullmatch(r"L\['\w+'\]", guard.source) else None
 
 
-def _fact(guard: Guard) -> _Fact | None:
+def _find_fact(guard: Guard) -> _Fact | None:
     """Return the value or the sizes that a guard fixes; None for other guards."""
     check = guard.checks[0] if guard.checks else ""
     if guard.type == "TENSOR_MATCH":
         sizes = re.search(r"size=\[([^\]]*)\]", check)
-        return _Fact(readable_source(guard.source), _sizes(sizes[1])) if sizes else None
+        return _Fact(readable_source(guard.source), _format_sizes(sizes[1])) if sizes else None
     if guard.type in _VALUES:
-        return _value(readable_source(check))
+        return _find_value_fact(readable_source(check))
     if guard.type == "LAMBDA_GUARD" and ".size()" in check:
         text = _describe_bounds(readable_source(check.split("  #")[0]))
         return _Fact(text) if text else None
     return None
 
 
-def _value(check: str) -> _Fact | None:
+def _find_value_fact(check: str) -> _Fact | None:
     """Return the fact of a check such as ``n == 3``; None for a value that is not the user's."""
     if "__self__" in check:
         return None  # a method on the stack, whose object has its own guard
@@ -185,7 +185,7 @@ def _describe_bounds(check: str) -> str:
     return f"{match['what']} is {both}" if both else ""
 
 
-def _sizes(text: str) -> tuple[str, ...]:
+def _format_sizes(text: str) -> tuple[str, ...]:
     """Return the sizes as text; ``any`` replaces None, a size that may vary."""
     sizes = (size.strip() for size in text.split(","))
     return tuple("any" if size == "None" else size for size in sizes)
@@ -194,13 +194,16 @@ def _sizes(text: str) -> tuple[str, ...]:
 # --------------------------------------------------------------------------- dynamic, recompiles
 
 
-def _dynamic(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
+def _note_symbols(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
     for symbol in capture.symbols:
         if symbol.location is not None:
-            yield symbol.location, LineNote(symbol.location.line, "dynamic", _symbol(symbol))
+            yield (
+                symbol.location,
+                LineNote(symbol.location.line, "dynamic", _describe_symbol(symbol)),
+            )
 
 
-def _symbol(symbol: Symbol) -> str:
+def _describe_symbol(symbol: Symbol) -> str:
     return f"{readable_source(symbol.source)} may vary: it is {symbol.name} in the graph"
 
 

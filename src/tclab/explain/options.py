@@ -29,7 +29,7 @@ def parse(texts: Sequence[str]) -> dict[str, Any]:
         if not equals or not name:
             raise BadRequest(f"--option {text}", "no value", "say NAME=VALUE: shape_padding=False")
         of = keywords if name in _OWN else keywords.setdefault("options", {})
-        of[name] = _literal(value)
+        of[name] = _parse_literal(value)
     return keywords
 
 
@@ -44,7 +44,7 @@ def parse_assumed(texts: Sequence[str], target: str | None) -> dict[str, str]:
     return {name: value for name, _, value in (text.rpartition("=") for text in texts)}
 
 
-def _literal(text: str) -> object:
+def _parse_literal(text: str) -> object:
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -61,12 +61,12 @@ def check(options: Mapping[str, Any]) -> None:
     import torch
 
     try:
-        torch.compile(_nothing, **options)
+        torch.compile(_do_nothing, **options)
     except Exception as error:
         raise _translate_error(options, str(error)) from error
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """Do nothing; the function that `check` passes to torch.compile."""
 
 

@@ -117,7 +117,7 @@ def _list_parts(value: Any) -> list[object]:
     if is_compiled(value):  # the original may contain compiled parts, too
         inner = inside.get("_torchdynamo_orig_callable")
         return [inner, *inside.get("_modules", {}).values()]
-    return [*inside.values(), *_methods(type(value))]
+    return [*inside.values(), *_list_methods(type(value))]
 
 
 def _objects_of_function(function: types.FunctionType) -> list[object]:
@@ -140,7 +140,7 @@ def _is_filled(cell: types.CellType) -> bool:
         return False
 
 
-def _methods(kind: type) -> Iterator[object]:
+def _list_methods(kind: type) -> Iterator[object]:
     """Yield the methods of those base classes that are defined in the user's code."""
     for base in kind.__mro__:
         functions = (v for v in vars(base).values() if isinstance(v, types.FunctionType))

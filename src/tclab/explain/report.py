@@ -46,7 +46,7 @@ def build(
 
     capture, refusal, target = outcome.capture, outcome.refusal, request.target
     here, device = machine.here(), target.device if target else ""
-    chains, fault = _chains(capture, machine_code=refusal is None)
+    chains, fault = _build_chains(capture, machine_code=refusal is None)
     agreement = tried.agreement
     if not (capture.breaks.graphs or tried.own):
         agreement = Agreement(reason="nothing was compiled")
@@ -69,7 +69,7 @@ def build(
         refusal=Problem.from_error(refusal) if refusal else None,
         left_out=tuple(_omitted_kernels(capture)) if refusal is None else (),
         fault=fault,
-        counts=_counts(capture, len(calls)),
+        counts=_count_parts(capture, len(calls)),
         kernels=rows_of_chains(chains) or rows_of_kernels(capture.kernels),
         candidates=Candidates() if refusal else capture.compile_candidates(),
         breaks=tried.breaks,
@@ -86,15 +86,15 @@ def build(
         cachings=capture.cachings,
         checkpoints=capture.checkpoints,
     )
-    report = _cost(capture, report, request)
-    report = _find(capture, request, tried, report)
+    report = _add_costs(capture, report, request)
+    report = _add_findings(capture, request, tried, report)
     sources = source.annotate_sources(
         capture, chains, subject.callable, tried.breaks, report.findings
     )
-    return _shareable(replace(report, sources=sources))
+    return _make_shareable(replace(report, sources=sources))
 
 
-def _cost(capture: Capture, report: Report, request: ExplainRequest) -> Report:
+def _add_costs(capture: Capture, report: Report, request: ExplainRequest) -> Report:
     """Return the report with the least costs of its kernels and of the first call, on the target or
     on the GPU that is here.
     """
@@ -108,7 +108,9 @@ def _cost(capture: Capture, report: Report, request: ExplainRequest) -> Report:
     return replace(report, kernels=rows, cost=cost)
 
 
-def _find(capture: Capture, request: ExplainRequest, tried: TriedFixes, report: Report) -> Report:
+def _add_findings(
+    capture: Capture, request: ExplainRequest, tried: TriedFixes, report: Report
+) -> Report:
     """Return the report with its findings."""
     from tclab.capturing.read.frames import failed_compiles
     from tclab.capturing.read.runs import calls_by_compile
@@ -136,7 +138,7 @@ def _find(capture: Capture, request: ExplainRequest, tried: TriedFixes, report: 
     return replace(report, findings=findings.find(evidence))
 
 
-def _counts(capture: Capture, calls: int) -> Counts:
+def _count_parts(capture: Capture, calls: int) -> Counts:
     from tclab.capturing.read.frames import failed_compiles
 
     failed = failed_compiles(capture.trace)
@@ -165,7 +167,7 @@ def _omitted_kernels(capture: Capture) -> Iterator[Problem]:
         yield Problem(f"kernel {name}", cause, step)
 
 
-def _chains(capture: Capture, *, machine_code: bool) -> tuple[tuple[Chain, ...], str]:
+def _build_chains(capture: Capture, *, machine_code: bool) -> tuple[tuple[Chain, ...], str]:
     """Return the chains. If linking fails, return none and the reason: a fault there must not cost
     the rest of the report.
     """
@@ -176,7 +178,7 @@ def _chains(capture: Capture, *, machine_code: bool) -> tuple[tuple[Chain, ...],
         return (), f"The stages could not be linked, which is a fault of tclab ({what})."
 
 
-def _shareable(report: Report) -> Report:
+def _make_shareable(report: Report) -> Report:
     """Return the report with paths relative to the working folder and without possible tokens,
     since its author may pass it on.
     """

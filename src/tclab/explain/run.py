@@ -89,16 +89,16 @@ class Compilation:
     def _run_on_this_machine(self) -> Outcome:
         from tclab.capturing.machine_code.cpp import assembling_ahead
 
-        calls = self._calls()
+        calls = self._make_calls()
         with assembling_ahead(self.request.most_lines):
             if self.subject.own and (outcome := self._capture_own_compiles(calls)):
                 return outcome
-            comparison = self._comparison(calls)
+            comparison = self._begin_comparison(calls)
             capture = self._capture(calls, comparison, **self.request.options)
-            agreement = self._agreement(comparison)
+            agreement = self._judge_agreement(comparison)
         return replace(self._compile_machine_code(capture), agreement=agreement)
 
-    def _comparison(self, calls: list[_Call]) -> Comparison | str:
+    def _begin_comparison(self, calls: list[_Call]) -> Comparison | str:
         """Begin a comparison with eager; return the reason if the results cannot be compared."""
         from tclab.capturing.agreement import Comparison
 
@@ -106,7 +106,7 @@ class Compilation:
             return "--no-compare"
         return Comparison.begin(self.subject.callable, calls, self.request.backward)
 
-    def _agreement(self, comparison: Comparison | str, *, cpu: bool = False) -> Agreement:
+    def _judge_agreement(self, comparison: Comparison | str, *, cpu: bool = False) -> Agreement:
         """Return the verdict on the results; with `cpu` the verdict on an extra compile for this
         machine.
         """
@@ -142,7 +142,7 @@ class Compilation:
         agreement = self._agreement_of_the_cpu()
         try:
             how: dict[str, Any] = {"target": request.target, "assume": request.assume}
-            capture = self._capture(self._calls(), **how, **request.options)
+            capture = self._capture(self._make_calls(), **how, **request.options)
         except (TargetError, CaptureError) as error:
             refusal: TclabError = error
         else:
@@ -156,7 +156,7 @@ class Compilation:
         if not self.request.compare:
             assert self.request.target is not None
             return Agreement(reason=_ASK.format(self.request.target.device))
-        return self._agreement(self._comparison(self._calls()), cpu=True)
+        return self._judge_agreement(self._begin_comparison(self._make_calls()), cpu=True)
 
     def _run_without_target(self, refusal: TclabError) -> Capture:
         """Capture only Dynamo's part, which is the same for every GPU. If that fails on this
@@ -177,7 +177,7 @@ class Compilation:
             for name, value in self.request.options.items()
             if name in ("dynamic", "fullgraph")
         }
-        return self._capture(self._calls(), backend="eager", **(options | changed))
+        return self._capture(self._make_calls(), backend="eager", **(options | changed))
 
     def _compile_machine_code(self, capture: Capture) -> Outcome:
         """Compile the capture's kernels. If Triton cannot compile one, the chains have no machine
@@ -190,7 +190,7 @@ class Compilation:
             return Outcome(capture, error)
         return Outcome(capture)
 
-    def _calls(self) -> list[_Call]:
+    def _make_calls(self) -> list[_Call]:
         return [(call.args, dict(call.kwargs)) for call in self.subject.calls()]
 
     def _capture(
@@ -209,9 +209,9 @@ class Compilation:
         except TclabError:
             raise
         except (Exception, SystemExit) as error:
-            raise self._failure(error, options) from error
+            raise self._explain_failure(error, options) from error
 
-    def _failure(self, error: BaseException, options: dict[str, Any]) -> TclabError:
+    def _explain_failure(self, error: BaseException, options: dict[str, Any]) -> TclabError:
         """Return the error to raise: the function's own, if it raises without torch.compile, too;
         the graph break that ``fullgraph=True`` forbids, at the user's line; else the compiler's.
         """

@@ -31,14 +31,16 @@ def compiled_lines(chains: Sequence[Chain]) -> Compiled:
     """
     graphs: Compiled = defaultdict(lambda: defaultdict(list))
     for number, chain in enumerate(chains):
-        keys = (key for pane in chain.panes if pane.stage == "dynamo" for key in _origins(pane))
+        keys = (
+            key for pane in chain.panes if pane.stage == "dynamo" for key in _list_origins(pane)
+        )
         for place in filter(None, map(links.parse_python_key, dict.fromkeys(keys))):
             file, line = place
             graphs[file][line].append(str(number))
     return graphs
 
 
-def _origins(dynamo: Listing) -> Iterator[str]:
+def _list_origins(dynamo: Listing) -> Iterator[str]:
     """Yield the link keys of a Dynamo graph's nodes, except its output, whose line is where the
     graph ends.
     """
@@ -57,15 +59,17 @@ def annotate_sources(
     """
     notes, compiled = lines_of.notes(capture, breaks, findings), compiled_lines(chains)
     lines_by_file: dict[str, set[int]] = defaultdict(set)
-    start = _start(subject)
-    for place in (*start, *_places(capture)):
+    start = _find_start(subject)
+    for place in (*start, *_list_places(capture)):
         lines_by_file[place.file].add(place.line)
     for file, graphs in compiled.items():
         lines_by_file[file].update(graphs)
     paths, functions = files(), []
     for file, lines in lines_by_file.items():
         if (path := paths.get(file)) and user_lines.is_user_file(file):
-            functions += _functions(file, path, lines, notes.get(file, []), compiled.get(file, {}))
+            functions += _annotate_functions(
+                file, path, lines, notes.get(file, []), compiled.get(file, {})
+            )
     return tuple(
         sorted(functions, key=lambda each: not any(_contains(each, place) for place in start))
     )
@@ -76,7 +80,7 @@ def _contains(source: Annotated, place: SourceLine) -> bool:
     return source.filename == place.file and source.first_line <= place.line < last
 
 
-def _places(capture: Capture) -> Iterator[SourceLine]:
+def _list_places(capture: Capture) -> Iterator[SourceLine]:
     """Yield every line of the user's that a break, recompile, symbol or guard names, or where a
     frame begins.
     """
@@ -87,7 +91,7 @@ def _places(capture: Capture) -> Iterator[SourceLine]:
     yield from lines_of.starts(capture).values()
 
 
-def _start(subject: Callable[..., object]) -> tuple[SourceLine, ...]:
+def _find_start(subject: Callable[..., object]) -> tuple[SourceLine, ...]:
     """Return the first line of the function that runs when the subject is called."""
     function = getattr(subject, "forward", subject)
     function = inspect.unwrap(getattr(function, "__func__", function))
@@ -101,7 +105,7 @@ def files() -> dict[str, str]:
     return {scrub(path): path for path in paths if isinstance(path, str) and path.endswith(".py")}
 
 
-def _functions(file: str, path: str, lines: set[int], notes: Sequence[LineNote],
+def _annotate_functions(file: str, path: str, lines: set[int], notes: Sequence[LineNote],
                compiled: dict[int, list[str]]) -> list[Annotated]:  # fmt: skip
     text = linecache.getlines(path)
     return [

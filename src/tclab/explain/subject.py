@@ -74,9 +74,9 @@ def find(
     """
     place = f"{where}:{name}"
     given = find_object(module, name, where)
-    value, remarks = _callable(given, place, own_inputs=bool(specs) or has_examples(module))
+    value, remarks = _find_callable(given, place, own_inputs=bool(specs) or has_examples(module))
     inner = strip_compile(value, place)
-    calls = _calls(module, where, inner, specs, place, grad)
+    calls = _make_calls(module, where, inner, specs, place, grad)
     function = inner.forward if is_module(inner) else inner
     inputs.check_fit(function, calls(), place)
     remarks = (*remarks, *_generator_remark(function))
@@ -117,7 +117,7 @@ def strip_compile(value: Any, place: str) -> Any:
     return value if inner is None or isinstance(value, type) else inner
 
 
-def _callable(value: object, place: str, *, own_inputs: bool) -> tuple[Any, tuple[str, ...]]:
+def _find_callable(value: object, place: str, *, own_inputs: bool) -> tuple[Any, tuple[str, ...]]:
     import torch
 
     if isinstance(value, type):
@@ -186,7 +186,7 @@ def _call_factory(function: Any, place: str) -> tuple[Any, tuple[str, ...]]:
 # --------------------------------------------------------------------------- its calls
 
 
-def _calls(module: ModuleType, where: str, value: Any, specs: Sequence[Spec], place: str,
+def _make_calls(module: ModuleType, where: str, value: Any, specs: Sequence[Spec], place: str,
            grad: bool) -> MakeCalls:  # fmt: skip
     if specs:
         weights = list(value.parameters()) if is_module(value) else []

@@ -21,7 +21,7 @@ _LOGGERS = ("torch", "triton")
 _LOGGED = re.compile(r"^[A-Z]\d{4} [\d:.]+ \d+ (\S+:\d+)\] (?:\[[^]\n]*\] )?", re.MULTILINE)
 
 
-def _message(text: str) -> str:
+def _format_message(text: str) -> str:
     """Return a log record as one message: its location once, without time, thread or level."""
     place = _LOGGED.match(text)
     return f"{place[1]}: {_LOGGED.sub('', text)}" if place else text
@@ -37,7 +37,7 @@ class WarningLog(io.TextIOBase):
     def write(self, text: str) -> int:
         """Keep one message."""
         if message := redaction.redact_tokens(
-            scrub(_message(text)), redaction.find_tokens()
+            scrub(_format_message(text)), redaction.find_tokens()
         ).strip():
             self.texts[message] = None
         return len(text)
@@ -56,13 +56,13 @@ def collecting(log: WarningLog) -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(warnings.catch_warnings())
         warnings.showwarning = log.showwarning
-        for handler in _handlers():
+        for handler in _find_handlers():
             stack.callback(handler.setStream, handler.stream)
             handler.setStream(log)
         yield
 
 
-def _handlers() -> Iterator[logging.StreamHandler[io.TextIOBase]]:
+def _find_handlers() -> Iterator[logging.StreamHandler[io.TextIOBase]]:
     """Yield the handlers of PyTorch's loggers that write to the terminal."""
     terminals = (sys.stderr, sys.__stderr__)
     for name in list(logging.root.manager.loggerDict):

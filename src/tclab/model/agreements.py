@@ -83,14 +83,14 @@ class Agreement:
         """
         limit = f" ({self.reason})" if self.reason else ""
         if self.verdict == EQUAL:
-            return f"equal to eager, {self._distance()}{limit}"
+            return f"equal to eager, {self._format_distance()}{limit}"
         if self.verdict == DIFFERS:
-            return f"differs from eager: {self._first()}{limit}"
+            return f"differs from eager: {self._format_first()}{limit}"
         if self.verdict == RANDOM:
             return f"random, not comparable with eager{limit}"
         return f"not compared with eager: {self.reason}"
 
-    def _distance(self) -> str:
+    def _format_distance(self) -> str:
         if not self.ulps:
             return "to the bit"
         if self.relative is None or self.eager_error is None:
@@ -98,7 +98,7 @@ class Agreement:
             return near if self.ulps <= _FEW else "within rounding of the largest value"
         return f"to {self.relative:.1e} (eager's own error: {self.eager_error:.1e})"
 
-    def _first(self) -> str:
+    def _format_first(self) -> str:
         more = len(self.differences) - 1
         pieces = [f"{self.differences[0]}" + (f", and {more} more" if more else "")]
         if self.line is not None:

@@ -189,7 +189,7 @@ def _reader_for(hint: Any) -> Reader:
 def _require_type(hint: Any, data: Json) -> Any:
     types, expected = _SCALARS[hint]
     if type(data) not in types:
-        raise TypeError(f"{_excerpt(data)} is not {expected}")
+        raise TypeError(f"{_shorten(data)} is not {expected}")
     return data
 
 
@@ -204,7 +204,7 @@ def _union_reader(hints: tuple[Any, ...]) -> Reader:
         if type(data) in types:
             return data
         if not others:
-            raise TypeError(f"{_excerpt(data)} is not {expected}")
+            raise TypeError(f"{_shorten(data)} is not {expected}")
         return others[0](data)
 
     return read
@@ -240,7 +240,7 @@ def _read_object(cls: Any, data: Json) -> object:
     """Decode an object of `cls` or of a subclass; its kind says which."""
     found = decode(data)
     if not isinstance(found, cls):
-        raise TypeError(f"{_excerpt(data)} is no {getattr(cls, 'kind', cls.__name__.lower())}")
+        raise TypeError(f"{_shorten(data)} is no {getattr(cls, 'kind', cls.__name__.lower())}")
     return found
 
 
@@ -248,7 +248,7 @@ def _read_text(make: Callable[[str], Any], data: Json) -> Any:
     return make(_require_type(str, data))
 
 
-def _excerpt(data: Json) -> str:
+def _shorten(data: Json) -> str:
     return f"{data!r:.60}"
 
 

@@ -99,7 +99,7 @@ def rows_of_chains(chains: Sequence[Chain]) -> tuple[KernelRow, ...]:
 
 def rows_of_kernels(kernels: Sequence[Kernel]) -> tuple[KernelRow, ...]:
     """Return a row for each kernel of an unknown chain: without graph, bytes and registers."""
-    return tuple(_row(kernel, number) for number, kernel in enumerate(kernels, 1))
+    return tuple(_make_row(kernel, number) for number, kernel in enumerate(kernels, 1))
 
 
 def _chain_rows(graph: int, chain: Chain) -> Iterator[KernelRow]:
@@ -107,10 +107,10 @@ def _chain_rows(graph: int, chain: Chain) -> Iterator[KernelRow]:
         panes = [pane for pane in chain.panes if pane.stage == stage]
         for number, pane in enumerate(panes, 1):
             if isinstance(pane, Kernel):
-                yield _row(pane, number, graph)
+                yield _make_row(pane, number, graph)
 
 
-def _row(kernel: Kernel, pane: int, graph: int | None = None) -> KernelRow:
+def _make_row(kernel: Kernel, pane: int, graph: int | None = None) -> KernelRow:
     facts, resources = kernel.facts, kernel.facts.resources
     return KernelRow(
         kernel.kernel_name,

@@ -65,11 +65,11 @@ class Clause:
         """
         bounds = tuple(_parse_bound(part.strip()) for part in text.split(",")) if text else ()
         clause = cls(bounds)
-        if bounds and not any(map(clause.holds, clause._edges())):
+        if bounds and not any(map(clause.holds, clause._list_edges())):
             raise ValueError(f"no PyTorch meets {clause}")
         return clause
 
-    def _edges(self) -> Iterator[Version]:
+    def _list_edges(self) -> Iterator[Version]:
         """Yield each bound's release and the ones next to it: a clause that none of them meets is
         met by no release.
         """

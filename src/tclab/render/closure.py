@@ -126,7 +126,7 @@ class Index:
         """
         previous, joins = [0, 0], []
         for join in self.joins:
-            joins.append([_distances(lines, start) for lines, start in zip(join, previous)])
+            joins.append([_encode_distances(lines, start) for lines, start in zip(join, previous)])
             previous = [lines[0] for lines in join]
         return {"counts": self.counts, "joins": joins}
 
@@ -154,7 +154,7 @@ def _merge_joins(joins: Iterable[Join], side: int) -> Iterator[Join]:
         yield sides if side == 0 else sides[::-1]
 
 
-def _distances(lines: Lines, start: int) -> list[int]:
+def _encode_distances(lines: Lines, start: int) -> list[int]:
     return [current - previous for previous, current in zip((start, *lines), lines, strict=False)]
 
 

@@ -67,7 +67,7 @@ def html(table: Table, notes: EntryNotes) -> Html:
     head = [*table.columns]
     head += ["in PyTorch"] if any(notes.versions.values()) else []
     head += ["shown in"] if notes.shown else []
-    widths = _widths(head, table, notes)
+    widths = _choose_widths(head, table, notes)
     sorted_rows = sorted(cell_texts(table), key=lambda row: _sort_key(row[0], notes))
     rows = [_draw_row(table, row, dict(zip(head, widths)), notes) for row in sorted_rows]
     style = _grid_style(head, widths)
@@ -91,7 +91,7 @@ def _draw_table(head: Sequence[str], rows: Sequence[Html], style: str) -> Html:
     return tag("table", tag("thead", names), tag("tbody", *rows), class_="tclab-table", style=style)
 
 
-def _widths(head: Sequence[str], table: Table, notes: EntryNotes) -> list[int]:
+def _choose_widths(head: Sequence[str], table: Table, notes: EntryNotes) -> list[int]:
     """Return the width of each column in characters."""
     texts = dict(zip(table.columns, zip(*cell_texts(table))))
     names = texts.get(table.columns[0], ())

@@ -24,7 +24,7 @@ MAX_HIGHLIGHT = 400_000
 
 
 @cache
-def _lexer(language: str) -> Any:
+def _find_lexer(language: str) -> Any:
     from pygments.lexers import get_lexer_by_name
     from pygments.util import ClassNotFound
 
@@ -50,12 +50,12 @@ def _css_class(token: Any) -> str:
     return name
 
 
-def _pieces(code: str, language: str) -> Iterator[tuple[str, str]]:
+def _lex(code: str, language: str) -> Iterator[tuple[str, str]]:
     """Yield (class, text) for each token; the joined texts are `code`."""
     if len(code) > MAX_HIGHLIGHT:
         yield "", code
         return
-    for token, value in _lexer(language).get_tokens(code):
+    for token, value in _find_lexer(language).get_tokens(code):
         name = _css_class(token)
         yield ("" if name in _PLAIN else name), value
 
@@ -64,7 +64,7 @@ def _merged_pieces(code: str, language: str, plain: frozenset[str]) -> Iterator[
     """Yield the pieces with neighbours of one class merged. Classes in `plain` count as
     no class.
     """
-    classified = ((("" if name in plain else name), text) for name, text in _pieces(code, language))
+    classified = ((("" if name in plain else name), text) for name, text in _lex(code, language))
     for name, group in groupby(classified, key=lambda piece: piece[0]):
         yield name, "".join(text for _, text in group)
 

@@ -162,7 +162,7 @@ def lay_out(drawing: Scene) -> Layout:
         points = range(len(items), len(items) + len(route))
         items += [(x, round(y)) for x, y in route]
         chains.append([upper, *points, lower])
-    columns = _columns(items, chains, drawing)
+    columns = _solve_columns(items, chains, drawing)
     leftmost = min(columns, default=0.0)
     shifted = [(x - leftmost, float(y)) for x, (_, y) in zip(columns, items, strict=True)]
     return Layout(
@@ -173,7 +173,7 @@ def lay_out(drawing: Scene) -> Layout:
     )
 
 
-def _columns(
+def _solve_columns(
     items: Sequence[Point], chains: Sequence[Sequence[int]], drawing: Scene
 ) -> list[float]:
     """Return the column of each box and of each point of a line, in the given order of each row."""
@@ -186,13 +186,13 @@ def _columns(
     is_route_point = [item >= len(drawing.boxes) for item in range(len(items))]
     links = [
         (a, b, 8.0 if is_route_point[a] and is_route_point[b] else weight)
-        for chain, weight in zip(chains, _weights(drawing), strict=True)
+        for chain, weight in zip(chains, _choose_weights(drawing), strict=True)
         for a, b in itertools.pairwise(chain)
     ]
     return ColumnSolver(ordered, links, is_route_point, [x for x, _ in items]).solve()
 
 
-def _weights(drawing: Scene) -> list[float]:
+def _choose_weights(drawing: Scene) -> list[float]:
     """Return for each line how straight it should be. Lines between an operation and its only
     reader are the straightest.
     """

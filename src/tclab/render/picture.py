@@ -128,19 +128,19 @@ def _lay_out_in_pixels(nodes: Sequence[Node]) -> _Drawing:
     )
 
 
-def _text(value: float) -> str:
+def _fmt(value: float) -> str:
     """Format a coordinate with at most one decimal, equal on every machine."""
     return f"{value:.1f}".removesuffix(".0")
 
 
-def _curve(points: Sequence[Point]) -> Html:
+def _draw_curve(points: Sequence[Point]) -> Html:
     """Return a path through `points` that starts and ends vertically."""
     (x, y), *rest = points
-    segments = [f"M{_text(x)} {_text(y)}"]
+    segments = [f"M{_fmt(x)} {_fmt(y)}"]
     for to_x, to_y in rest:
         middle = (y + to_y) / 2
         segments.append(
-            f"C{_text(x)} {_text(middle)} {_text(to_x)} {_text(middle)} {_text(to_x)} {_text(to_y)}"
+            f"C{_fmt(x)} {_fmt(middle)} {_fmt(to_x)} {_fmt(middle)} {_fmt(to_x)} {_fmt(to_y)}"
         )
         x, y = to_x, to_y
     return esc("".join(segments))
@@ -167,11 +167,13 @@ def _draw_edges(drawing: _Drawing, arrow: str) -> Html:
     for link, route in zip(drawing.scene.links, drawing.routes, strict=True):
         (x, y), (_, to_y) = drawing.centres[link[0]], drawing.centres[link[1]]
         points = [(x, y + half), *route, (ports[link], to_y - half - 5)]
-        paths.append(markup('<path d="{}" marker-end="url(#{})"/>', _curve(points), esc(arrow)))
+        paths.append(
+            markup('<path d="{}" marker-end="url(#{})"/>', _draw_curve(points), esc(arrow))
+        )
     return tag("g", *paths, class_="tclab-edges", aria_hidden="true")
 
 
-def _title(box: Box) -> str:
+def _draw_title(box: Box) -> str:
     node = box.node
     call = f"{node.name} = {node.target}({node.args})" if node.op != "placeholder" else node.name
     where = f"{node.source}: {node.source.code.strip()}" if node.source else ""
@@ -184,29 +186,51 @@ def _draw_rect(box: Box, centre: Point, width: float) -> Html:
     x, y = centre
     is_round = op_class(box.node) in ("input", "output")
     corner = _HEIGHT / 2 if is_round else 5.0
-    shape = map(_text, (x - width / 2, y - _HEIGHT / 2, width, _HEIGHT, corner))
+    shape = map(_fmt, (x - width / 2, y - _HEIGHT / 2, width, _HEIGHT, corner))
     return markup('<rect x="{}" y="{}" width="{}" height="{}" rx="{}"/>', *map(esc, shape))
 
 
 def _draw_label(box: Box, centre: Point) -> Html:
     first, second = _label(box.node)
     x, y = centre
-    name = tag("text", esc(first), x=_text(x), y=_text(y - 2 if second else y + 4))
+    name = tag(
+        "text",
+        esc(first),
+        x=_fmt(x),
+        y=_fmt(y - 2 if second else y + 4),
+    )
     if not second:
         return name
-    return join([name, tag("text", esc(second), x=_text(x), y=_text(y + 13), class_="tclab-type")])
+    return join(
+        [
+            name,
+            tag(
+                "text",
+                esc(second),
+                x=_fmt(x),
+                y=_fmt(y + 13),
+                class_="tclab-type",
+            ),
+        ]
+    )
 
 
 def _draw_box(box: Box, centre: Point, width: float, options: Options) -> Html:
     node = box.node
     elements = [
-        tag("title", esc(_title(box))),
+        tag("title", esc(_draw_title(box))),
         _draw_rect(box, centre, width),
         _draw_label(box, centre),
     ]
     if box.returned:
         x, y = centre[0] + width / 2 - 7, centre[1] + _HEIGHT / 2
-        elements.append(markup('<circle cx="{}" cy="{}" r="4.5"/>', esc(_text(x)), esc(_text(y))))
+        elements.append(
+            markup(
+                '<circle cx="{}" cy="{}" r="4.5"/>',
+                esc(_fmt(x)),
+                esc(_fmt(y)),
+            )
+        )
     name = f"tclab-node tclab-op-{op_class(node)}" + (" tclab-again" if box.is_repeat else "")
     url = source_url(node.source, options) if node.source else ""
     return tag("a" if url else "g", *elements, href=url or None, class_=name)
@@ -234,10 +258,10 @@ def draw_svg(graph: Graph, options: Options) -> Html:
         class_="tclab-graph" + (" tclab-wide" if drawing.width > WIDEST_ON_PHONE else ""),
         role="group",
         aria_label=one_line(f"{graph.title or 'FX graph'}: {len(graph.nodes)} nodes"),
-        viewBox=f"0 0 {_text(drawing.width)} {_text(drawing.height)}",
-        width=_text(drawing.width),
-        height=_text(drawing.height),
-        style=f"--w:{_text(drawing.width)}px",
+        viewBox=f"0 0 {_fmt(drawing.width)} {_fmt(drawing.height)}",
+        width=_fmt(drawing.width),
+        height=_fmt(drawing.height),
+        style=f"--w:{_fmt(drawing.width)}px",
     )
 
 

@@ -19,7 +19,7 @@ def package_versions(files: Iterable[Path]) -> dict[str, str]:
     its version. A module of no distribution is left out.
     """
     modules = {_top_level(file) for file in files if imports.is_installed(str(file))}
-    distributions = {name for module in modules for name in _distributions().get(module, ())}
+    distributions = {name for module in modules for name in _map_distributions().get(module, ())}
     return {name: version(name) for name in sorted(distributions - _LISTED_ELSEWHERE)}
 
 
@@ -28,7 +28,7 @@ def _top_level(file: Path) -> str:
 
 
 @lru_cache(maxsize=1)
-def _distributions() -> dict[str, list[str]]:
+def _map_distributions() -> dict[str, list[str]]:
     """Return the distributions of each top-level module. The first call takes a second."""
     return dict(metadata.packages_distributions())
 

@@ -27,7 +27,7 @@ def compiler() -> str:
     paths = [shutil.which(name) for name in (named[0], *_TOOLS)]
     if paths[0] is None:
         return ""
-    version = _version(paths[0], _file_state(paths[0]))
+    version = _read_version(paths[0], _file_state(paths[0]))
     digests = "".join(_digest(path, _file_state(path)) for path in paths if path)
     return f"{version} ({hashlib.sha256(digests.encode()).hexdigest()[:8]})"
 
@@ -43,7 +43,7 @@ def _digest(path: str, _state: tuple[int, int]) -> str:
 
 
 @lru_cache(maxsize=8)
-def _version(path: str, _state: tuple[int, int]) -> str:
+def _read_version(path: str, _state: tuple[int, int]) -> str:
     command = [path, "--version"]
     try:
         done = subprocess.run(command, capture_output=True, timeout=30, check=False)

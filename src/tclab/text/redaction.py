@@ -50,13 +50,13 @@ def redact_guards(text: str, variables: Mapping[str, str] = os.environ) -> str:
     names = {
         _repr_content(text): name
         for name, value in variables.items()
-        for text in (*_passwords(value), value)
+        for text in (*_find_passwords(value), value)
     }
 
     def replace_literal(match: re.Match[str]) -> str:
         content = match[1] or match[2] or ""
         name = names.get(content) if len(content) >= _SHORTEST_LITERAL else None
-        return f"'{_placeholder(name)}'" if name else match[0]
+        return f"'{_make_placeholder(name)}'" if name else match[0]
 
     return redact_tokens(_LITERAL.sub(replace_literal, text), find_tokens(variables))
 
@@ -68,13 +68,13 @@ def find_tokens(variables: Mapping[str, str] = os.environ, own: str = "") -> dic
     if _VALUES_SHOWN.get():
         return {}
     pairs = ((value, name) for name, value in variables.items() if _may_be_token(value))
-    parts = ((part, name) for value, name in pairs for part in (value, *_passwords(value)))
+    parts = ((part, name) for value, name in pairs for part in (value, *_find_passwords(value)))
     secret = ((part, name) for part, name in parts if _TOKEN.fullmatch(part))
-    written = ((text, name) for part, name in secret for text in _forms(part))
+    written = ((text, name) for part, name in secret for text in _list_forms(part))
     return {text: name for text, name in written if text not in own}
 
 
-def _passwords(value: str) -> tuple[str, ...]:
+def _find_passwords(value: str) -> tuple[str, ...]:
     """Return the password of a URL, as written and unquoted; an empty tuple for another value."""
     try:
         password = urlsplit(value).password or ""
@@ -83,7 +83,7 @@ def _passwords(value: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, (password, unquote(password)))))
 
 
-def _forms(value: str) -> Iterator[str]:
+def _list_forms(value: str) -> Iterator[str]:
     """Yield the forms of a value in text: unchanged, in a Python literal, and quoted for a URL."""
     yield value
     yield _repr_content(value)
@@ -103,7 +103,7 @@ def redact_tokens(text: str, tokens: Mapping[str, str], own: str = "") -> str:
     """
     for value, name in tokens.items():
         if value in text:
-            text = text.replace(value, _placeholder(name))
+            text = text.replace(value, _make_placeholder(name))
     return _LITERAL.sub(_Parts(tokens, own), text) if tokens else text
 
 
@@ -115,9 +115,9 @@ class _Parts:
         self.names = {*tokens.values()}  # the names of variables are no secrets
 
     def __call__(self, literal: re.Match[str]) -> str:
-        return _WORD.sub(self._word, literal[0])
+        return _WORD.sub(self._replace_word, literal[0])
 
-    def _word(self, match: re.Match[str]) -> str:
+    def _replace_word(self, match: re.Match[str]) -> str:
         """Return the word, or ``<part of …>`` if it is most of a token or looks like a token
         itself.
         """
@@ -134,5 +134,5 @@ def _repr_content(value: str) -> str:
     return repr(value)[1:-1]
 
 
-def _placeholder(name: str) -> str:
+def _make_placeholder(name: str) -> str:
     return f"<value of {name}>"

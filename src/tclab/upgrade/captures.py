@@ -53,11 +53,11 @@ def explain_in_environment(
         said = log.read_text(encoding="utf-8", errors="replace")
         error = failures.explain_process_end(request["spec"], process.returncode, said)
         last = next(filter(None, map(str.strip, reversed(said.splitlines()))), "")
-        cause = _safe(f"{error.cause}; {last[:300]}")
-        return ExplainResult(failure=Problem(_safe(error.place), cause, error.next_step))
+        cause = _redact(f"{error.cause}; {last[:300]}")
+        return ExplainResult(failure=Problem(_redact(error.place), cause, error.next_step))
 
 
-def _safe(text: str) -> str:
+def _redact(text: str) -> str:
     """Return the text without possible tokens, since a report's author may pass it on."""
     return redaction.redact_tokens(text, redaction.find_tokens())
 
@@ -96,7 +96,7 @@ def _read_result(data: dict[str, Any], torch: str) -> ExplainResult:
     if "problem" not in data:
         del data["format"]  # the same version of tclab wrote the data
         return ExplainResult(Report.from_data(data))
-    place, cause, step = map(_safe, data["problem"])
+    place, cause, step = map(_redact, data["problem"])
     if data["ours"]:
         raise ExplainError(f"{place}, under PyTorch {torch}", cause, step)
     return ExplainResult(failure=Problem(place, cause, step))

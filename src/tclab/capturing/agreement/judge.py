@@ -69,20 +69,20 @@ def compare_observations(
     """
     held = Findings()
     if eager.error or compiled.error:  # the results of earlier calls are not compared
-        held.differences += _errors(eager, compiled)
+        held.differences += _compare_errors(eager, compiled)
         return held
     for left, right in ((eager.results, compiled.results), (eager.state, compiled.state)):
         for name in left.keys() & right.keys():
             _compare_value(held, name, left[name], right[name], reference)
-    held.differences += _missing(eager.results, compiled.results)
-    held.differences += _missing(eager.state, compiled.state)
+    held.differences += _list_missing(eager.results, compiled.results)
+    held.differences += _list_missing(eager.state, compiled.state)
     order = {name: at for at, name in enumerate([*eager.results, *eager.state])}
     held.differences.sort(key=lambda each: (each.what in _MORE,
                                             order.get(each.where, len(order))))  # fmt: skip
     return held
 
 
-def _errors(eager: Observation, compiled: Observation) -> Iterator[Difference]:
+def _compare_errors(eager: Observation, compiled: Observation) -> Iterator[Difference]:
     """Yield a difference if only one side raised, if the types of the errors differ, or if another
     call raised.
     """
@@ -94,7 +94,7 @@ def _errors(eager: Observation, compiled: Observation) -> Iterator[Difference]:
         yield Difference(f"call {at}", "exception", texts[0], texts[1])
 
 
-def _missing(
+def _list_missing(
     left: Mapping[str, ObservedValue], right: Mapping[str, ObservedValue]
 ) -> Iterator[Difference]:
     for name in left.keys() ^ right.keys():
@@ -115,7 +115,7 @@ def _compare_value(
         return
     if isinstance(eager.data, torch.Tensor) and isinstance(compiled.data, torch.Tensor):
         _compare_tensors(held, name, eager.data, compiled.data, reference)
-    elif not _equal(eager.data, compiled.data):
+    elif not _are_equal(eager.data, compiled.data):
         held.differences.append(
             Difference(name, "values", _format_value(eager.data), _format_value(compiled.data))
         )
@@ -130,7 +130,7 @@ def _fact_difference(
     return Difference(name, what, eager.facts.get(what, ""), compiled.facts.get(what, ""))
 
 
-def _equal(left: Any, right: Any) -> bool:
+def _are_equal(left: Any, right: Any) -> bool:
     if isinstance(left, float) and isinstance(right, float):
         return math.isclose(left, right, rel_tol=1e-6) or (math.isnan(left) and math.isnan(right))
     return type(left) is type(right) and bool(left == right)

@@ -48,7 +48,7 @@ def find_unmatched(run: RunWith, found: Sequence[torch.Tensor], *, dynamo: bool)
     for call in calls:
         for node, results in call.values():
             if not all(any(_is_near(each, other) for other in found) for each in results):
-                return _operator(node)
+                return _make_operator(node)
     return None
 
 
@@ -61,7 +61,7 @@ def first_wrong_in_inductor(run: RunWith) -> Operator | None:
     for call in calls:
         nodes = [node for node in call.graph.graph.nodes if node.op.startswith("call")]
         if nodes and _is_wrong(call, nodes[-1]):
-            return _operator(_first(call, nodes, _is_wrong))
+            return _make_operator(_bisect_first(call, nodes, _is_wrong))
     return None
 
 
@@ -72,11 +72,11 @@ def find_raising_operator(run: RunWith) -> Operator | None:
     for call in calls:
         nodes = [node for node in call.graph.graph.nodes if node.op.startswith("call")]
         if nodes and _raises(call, nodes[-1]):
-            return _operator(_first(call, nodes, _raises))
+            return _make_operator(_bisect_first(call, nodes, _raises))
     return None
 
 
-def _first(
+def _bisect_first(
     call: GraphCall, nodes: list[fx.Node], fails: Callable[[GraphCall, fx.Node], bool]
 ) -> fx.Node:
     """Return the first node for which the graph, compiled up to that node, fails; for the last node
@@ -126,7 +126,7 @@ _FRAME = re.compile(
 )
 
 
-def _operator(node: fx.Node) -> Operator:
+def _make_operator(node: fx.Node) -> Operator:
     target = node.target if isinstance(node.target, str) else _name(node.target)
     return Operator(target, _line(node))
 

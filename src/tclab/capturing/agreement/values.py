@@ -44,11 +44,11 @@ def _walk(value: Any, name: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
     if id(value) in seen:
         return
     seen.add(id(value))
-    for part, inner in _parts(value):
+    for part, inner in _list_parts(value):
         yield from _walk(inner, name + part, seen)
 
 
-def _parts(value: Any) -> Iterator[tuple[str, Any]]:
+def _list_parts(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield each thing that an object contains, with the text to append to the object's name."""
     if isinstance(value, torch.nn.Module):
         yield from _parts_of_module(value)

@@ -76,7 +76,7 @@ class _ChainBuilder:
             if unit.compile_id == graph.compile_id:
                 panes += _unit_panes(unit, self.origins, _assemble_kernels(unit, self))
         used = {key for pane in panes for keys in pane.links.values() for key in keys}
-        panes += python_panes(self._stacks(graph.compile_id), used)
+        panes += python_panes(self._list_stacks(graph.compile_id), used)
         panes.sort(key=lambda pane: STAGES.index(pane.stage))  # a stable sort
         name = f"chain-{index}" if index else "chain"
         title = f"From Python to the machine, {graph.title}"
@@ -105,7 +105,7 @@ class _ChainBuilder:
                 if graph.compile_id == dynamo.compile_id and not is_other_attempt:
                     yield graph_pane(graph, index, self.origins)
 
-    def _stacks(self, compile_id: str) -> Iterator[str]:
+    def _list_stacks(self, compile_id: str) -> Iterator[str]:
         for graph in self.origins.shown_graphs.values():
             if graph.compile_id == compile_id:
                 yield from (node.stack for node in graph.note.nodes if node.stack)

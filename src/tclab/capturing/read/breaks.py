@@ -52,12 +52,12 @@ def read_breaks(trace: Trace) -> Breaks:
     frames = frames_by_compile(trace)
     failed = failed_compiles(trace)
     distinct: list[tuple[str, Break]] = []  # the frame's number, the break
-    for event in _reasons(trace):
+    for event in _list_reasons(trace):
         new = (
             event.frame,
             _read_break(event, frames.get(event.compile_id), event.compile_id in failed),
         )
-        if not any(_repeats(new, old) for old in distinct):
+        if not any(_is_repeat(new, old) for old in distinct):
             distinct.append(new)
     announced = [break_ for _, break_ in distinct]
     compiled = (e for e in trace.select("dynamo_output_graph") if e.compile_id not in failed)
@@ -66,7 +66,7 @@ def read_breaks(trace: Trace) -> Breaks:
     return Breaks("Graph breaks", "breaks", all_breaks, graphs)
 
 
-def _reasons(trace: Trace) -> list[Event[object]]:
+def _list_reasons(trace: Trace) -> list[Event[object]]:
     """Return the events with the reason of a break. Tracebacks of failed compiles are left out, and
     so are the breaks of a compile that an error ended: the metrics have that error.
     """
@@ -103,7 +103,7 @@ def _stack_of_break(
     return stack[matching[-1] :] if matching else (frame.location,)
 
 
-def _repeats(new: tuple[str, Break], old: tuple[str, Break]) -> bool:
+def _is_repeat(new: tuple[str, Break], old: tuple[str, Break]) -> bool:
     """Return whether a break repeats an older one, by their stacks, which start at the compiled
     frame.
     """
@@ -119,10 +119,10 @@ def _repeats(new: tuple[str, Break], old: tuple[str, Break]) -> bool:
 
 def _break_from_message(message: str, stack: tuple[SourceLine, ...], skipped: bool) -> Break:
     first, _, second = message.partition(_SECOND_BREAK)
-    fields = _fields(first)
+    fields = _parse_fields(first)
     reason = fields["gb_type"]
     if skipped and second:
-        reason += f"; frame skipped: {_fields(second)['gb_type']}"
+        reason += f"; frame skipped: {_parse_fields(second)['gb_type']}"
     elif not skipped and _REST_SKIPPED_PHRASE in first:
         reason += "; the rest of the function is not compiled"
     return Break(
@@ -130,14 +130,14 @@ def _break_from_message(message: str, stack: tuple[SourceLine, ...], skipped: bo
         gb_id=fields["gb_id"],
         gb_type=scrub(fields["gb_type"]),
         explanation=scrub(fields["explanation"]),
-        hints=tuple(scrub(h) for h in _hints(first)),
+        hints=tuple(scrub(h) for h in _parse_hints(first)),
         location=stack[-1] if stack else None,
         stack=stack,
         skipped=skipped,
     )
 
 
-def _fields(message: str) -> dict[str, str]:
+def _parse_fields(message: str) -> dict[str, str]:
     gb_id = _GB_ID.search(message)
     explanation = _EXPLANATION.search(message)
     return {
@@ -162,7 +162,7 @@ def _headline(message: str) -> str:
     return headlines[-1] if headlines else (lines[-1] if lines else "")
 
 
-def _hints(message: str) -> list[str]:
+def _parse_hints(message: str) -> list[str]:
     return [_dedent(hint) for hint in _HINT.findall(message)]
 
 
@@ -174,7 +174,7 @@ def _breaks_without_reason(
     trace: Trace, frames: dict[str, Frame], failed: set[str]
 ) -> Iterator[Break]:
     """Yield a break for each skipped frame whose reason is in Dynamo's metrics only."""
-    announced = {e.compile_id for e in _reasons(trace)}
+    announced = {e.compile_id for e in _list_reasons(trace)}
     for event in trace.select(names.METRICS):
         if event.compile_id in failed - announced:
             frame = frames.get(event.compile_id)

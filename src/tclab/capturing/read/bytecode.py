@@ -46,7 +46,9 @@ def _read_frame(
     def listing(kind: str, code: CodeType) -> Listing:
         text = trace.stabilize(scrub(dis.Bytecode(code).dis()))
         title, name = f"{kind} bytecode of {subject}", f"{kind.lower()}-bytecode{suffix}"
-        return Listing(title, name, text, "text", "bytecode", file, links=_links(text, code, file))
+        return Listing(
+            title, name, text, "text", "bytecode", file, links=_link_lines(text, code, file)
+        )
 
     return FrameBytecode(event.compile_id, old, listing("Original", old), listing("Rewritten", new))
 
@@ -68,7 +70,7 @@ def instruction_lines(text: str) -> list[int]:
     return [number for number, line in enumerate(source_lines(listing), 1) if line.strip()]
 
 
-def _links(text: str, code: CodeType, file: str) -> dict[int, links.Keys]:
+def _link_lines(text: str, code: CodeType, file: str) -> dict[int, links.Keys]:
     """Map each line of a disassembly to the key of its Python line."""
     pairs = instructions_by_line(text, code)
     lines = _source_lines([instruction for _, instruction in pairs])

@@ -39,12 +39,13 @@ def read_cachings(trace: Trace, graphs: Sequence[Graph]) -> tuple[Caching, ...]:
             graph = of_compile.get(event.compile_id)
             found.append(Caching(
                 event.compile_id, _CACHES[match["cache"]], match["state"],
-                scrub(" ".join(reason.split())), _line(graph, name) if graph and name else None,
+                scrub(" ".join(reason.split())),
+                _find_line(graph, name) if graph and name else None,
             ))  # fmt: skip
     return tuple(dict.fromkeys(found))
 
 
-def _line(graph: Graph, name: str) -> SourceLine | None:
+def _find_line(graph: Graph, name: str) -> SourceLine | None:
     """Return the line of the first node that calls the object named `name`. Dynamo gives none to a
     context that is entered: then the first line in it.
     """

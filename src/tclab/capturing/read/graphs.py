@@ -44,7 +44,7 @@ def read_graphs(trace: Trace, stage: str) -> tuple[Graph, ...]:
     events = trace.select(*EVENTS[stage])
     return tuple(
         graph_from_text(
-            e.payload, stage, i, title=_title(stage, i, len(events)), compile_id=e.compile_id
+            e.payload, stage, i, title=_make_title(stage, i, len(events)), compile_id=e.compile_id
         )
         for i, e in enumerate(events)
     )
@@ -63,7 +63,7 @@ def graph_from_text(
         replace(n, keys=_python_and_node_key(key(n.name), n.source)) for n in parsed.nodes
     )
     return Graph(
-        title=title or _title(stage, index, 1),
+        title=title or _make_title(stage, index, 1),
         name=_name(stage, index),
         stage=stage,
         code=scrub(text),
@@ -119,6 +119,6 @@ def _name(stage: str, index: int) -> str:
     return f"{plain}-{index}" if index else plain
 
 
-def _title(stage: str, index: int, count: int) -> str:
+def _make_title(stage: str, index: int, count: int) -> str:
     title = _TITLES.get(stage, stage)
     return f"{title} {index}" if stage == "dynamo" or count > 1 else title

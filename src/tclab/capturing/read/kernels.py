@@ -62,7 +62,7 @@ def _generated_kernel(
         operations, rate = work.operations.count(products)
         facts = replace(facts, operations=operations, rate=rate)
     kernel = Kernel(
-        title=_title(f"{'C++' if is_cpp else 'Triton'} kernel {definition.name}", direction),
+        title=_make_title(f"{'C++' if is_cpp else 'Triton'} kernel {definition.name}", direction),
         name=f"kernel-{slug(definition.name)}",
         code=scrub(definition.code.strip("\n")) + "\n",
         language="cpp" if is_cpp else "python",
@@ -86,7 +86,7 @@ def _library_call(
     last = call.end_lineno or call.lineno
     text = "\n".join(line.strip() for line in file.lines[call.lineno - 1 : last])
     kernel = Kernel(
-        title=_title(f"Library call {name}", direction),
+        title=_make_title(f"Library call {name}", direction),
         name=f"kernel-{slug(name)}",
         code=scrub(text) + "\n",
         language="python",
@@ -102,7 +102,7 @@ def _library_call(
     return call.lineno, kernel
 
 
-def _title(subject: str, direction: str) -> str:
+def _make_title(subject: str, direction: str) -> str:
     return f"{subject}, {direction}" if direction else subject
 
 

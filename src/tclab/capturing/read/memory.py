@@ -29,9 +29,9 @@ def read_memory_run(label: str, events: Sequence[ProfilerEvent]) -> MemoryRun:
     """
     moments = [e for e in events if e.get("name") == _MEMORY]
     moments.sort(key=lambda event: (event["ts"], event["args"].get("Ev Idx", 0)))
-    operations = sorted(_spans(events, "cpu_op"))
+    operations = sorted(_read_spans(events, "cpu_op"))
     phases, allocated = [], 0
-    for begin, end, name in sorted(_spans(events, "user_annotation")):
+    for begin, end, name in sorted(_read_spans(events, "user_annotation")):
         inside = [event for event in moments if begin <= event["ts"] <= end]
         curve = []
         for event in inside:
@@ -41,7 +41,7 @@ def read_memory_run(label: str, events: Sequence[ProfilerEvent]) -> MemoryRun:
     return MemoryRun(label, tuple(phases))
 
 
-def _spans(events: Sequence[ProfilerEvent], category: str) -> Iterator[Span]:
+def _read_spans(events: Sequence[ProfilerEvent], category: str) -> Iterator[Span]:
     for event in events:
         is_phase = event.get("name", "").startswith(MARK)
         if (

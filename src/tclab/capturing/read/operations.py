@@ -58,28 +58,28 @@ class Operations:
         """Return the number of operations of these nodes and the format of the operands of the
         largest product: (0, "") without a product; the number is None if a size is not known.
         """
-        counted = [(node, self._operations(node)) for node in nodes if is_product(node)]
+        counted = [(node, self._count_operations(node)) for node in nodes if is_product(node)]
         if not counted:
             return 0, ""
         known = [(count, node) for node, count in counted if count is not None]
         largest = max(known, key=lambda pair: pair[0])[1] if known else counted[0][0]
         total = sum(count for count, _ in known) if len(known) == len(counted) else None
-        return total, self._rate(largest)
+        return total, self._find_rate(largest)
 
-    def _operations(self, node: Node) -> int | None:
+    def _count_operations(self, node: Node) -> int | None:
         name = operator_name(node)
-        formula = _formulas().get(_LIKE.get(name, name))
+        formula = _load_formulas().get(_LIKE.get(name, name))
         if formula is None:
             return None
         try:
-            args, kwargs = self._arguments(node)
-            operations = int(formula(*args, **kwargs, out_val=self._result(node)))
+            args, kwargs = self._read_arguments(node)
+            operations = int(formula(*args, **kwargs, out_val=self._make_result(node)))
             computed, scores = _computed_scores(name, args, kwargs)
             return operations * computed // scores
         except Exception:  # a formula asserts the properties that it needs of the arguments
             return None
 
-    def _rate(self, node: Node) -> str:
+    def _find_rate(self, node: Node) -> str:
         operands = [self.nodes[name] for name in node.inputs if name in self.nodes]
         dtype = next((o.dtype for o in operands if o.shape and o.dtype), "")
         rate = "f8" if dtype.startswith("f8") else _RATES.get(dtype, "")
@@ -93,7 +93,7 @@ class Operations:
 
     # ---------------------------------------------------------------- a formula's arguments
 
-    def _arguments(self, node: Node) -> tuple[list[Any], dict[str, Any]]:
+    def _read_arguments(self, node: Node) -> tuple[list[Any], dict[str, Any]]:
         """Return the arguments of a node's call: tensors without data, and literals."""
         call = ast.parse(f"call({node.args})", mode="eval").body
         assert isinstance(call, ast.Call)
@@ -102,23 +102,23 @@ class Operations:
 
     def _value(self, value: ast.expr) -> Any:
         if isinstance(value, ast.Name) and value.id in self.nodes:
-            return self._tensor(self.nodes[value.id])
+            return self._make_tensor(self.nodes[value.id])
         if isinstance(value, (ast.List, ast.Tuple)):
             return [self._value(element) for element in value.elts]
         if isinstance(value, ast.Constant):
             return value.value
         return self.sizes.number(ast.unparse(value))  # such as -1; None for a dtype or a device
 
-    def _result(self, node: Node) -> Any:
+    def _make_result(self, node: Node) -> Any:
         parts = self._parts.get(node.name)
         if parts is None:
-            return self._tensor(node)
+            return self._make_tensor(node)
         return tuple(
-            self._tensor(parts[number]) if number in parts else None
+            self._make_tensor(parts[number]) if number in parts else None
             for number in range(max(3, max(parts) + 1))  # a convolution's backward has three parts
         )
 
-    def _tensor(self, node: Node) -> torch.Tensor | None:
+    def _make_tensor(self, node: Node) -> torch.Tensor | None:
         if node.shape is None:
             return None
         shape = self.sizes.shape(node)
@@ -138,7 +138,7 @@ def is_product(node: Node) -> bool:
     an operator that is not ATen's, or one whose number of scores a mask decides.
     """
     name = operator_name(node)
-    if not name or _LIKE.get(name, name) in _formulas():
+    if not name or _LIKE.get(name, name) in _load_formulas():
         return bool(name)
     return not name.startswith(("aten.", "prims.")) or bool(_MAY_MULTIPLY.search(name))
 
@@ -158,7 +158,7 @@ def _computed_scores(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) 
 
 
 @cache
-def _formulas() -> dict[str, Callable[..., Any]]:
+def _load_formulas() -> dict[str, Callable[..., Any]]:
     from torch.utils.flop_counter import flop_registry
 
     return {str(operator): formula for operator, formula in flop_registry.items()}

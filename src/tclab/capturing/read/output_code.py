@@ -75,7 +75,9 @@ class OutputCode:
             tree = ast.parse(text)
         except SyntaxError:
             return cls(text)
-        return cls(text, tuple(_definitions(tree)), _calls(tree), kernel_nodes or {}, graph)
+        return cls(
+            text, tuple(_find_definitions(tree)), _find_calls(tree), kernel_nodes or {}, graph
+        )
 
     def triton_sources(self) -> dict[str, str]:
         """Map the function name of each Triton kernel to the source that Inductor wrote."""
@@ -193,7 +195,7 @@ def strip_handles(text: str) -> str:
 # ------------------------------------------------------------------------------ parsing
 
 
-def _definitions(tree: ast.Module) -> Iterator[Definition]:
+def _find_definitions(tree: ast.Module) -> Iterator[Definition]:
     for statement in tree.body:
         if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
             continue
@@ -215,7 +217,7 @@ def _device(call: ast.Call, kind: str) -> str:
     return "cpu" if kind.startswith("cpp") else ""
 
 
-def _calls(tree: ast.Module) -> tuple[ast.Call, ...]:
+def _find_calls(tree: ast.Module) -> tuple[ast.Call, ...]:
     """Return the calls in functions that are statements or assigned values, top to bottom."""
     calls: dict[tuple[int, int], ast.Call] = {}
     for function in ast.walk(tree):

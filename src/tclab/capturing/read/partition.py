@@ -23,7 +23,7 @@ def read_partitions(
     for event in trace.select(names.CUT):
         cuts.setdefault(event.compile_id, {value.name: value for value in event.data.values})
     return tuple(
-        _partition(index, cuts[forward_half.compile_id], forward_half, backward_half)
+        _make_partition(index, cuts[forward_half.compile_id], forward_half, backward_half)
         for index, (forward_half, backward_half) in enumerate(_pair_halves(forward, backward))
         if forward_half.compile_id in cuts
     )
@@ -38,10 +38,12 @@ def _pair_halves(
         yield from [(graph, backward_half) for graph in matching[:1]]
 
 
-def _partition(index: int, cut: dict[str, CutValue], forward: Graph, backward: Graph) -> Partition:
+def _make_partition(
+    index: int, cut: dict[str, CutValue], forward: Graph, backward: Graph
+) -> Partition:
     backward_ops = {node.name: node.op for node in backward.nodes}
     values = [
-        _parted_value(node, cut[node.name], _fate(node, backward_ops))
+        _parted_value(node, cut[node.name], _find_fate(node, backward_ops))
         for node in forward.nodes
         if node.name in cut
     ]
@@ -58,7 +60,7 @@ def _mark_view_saved(value: PartitionedValue) -> PartitionedValue:
     return replace(value, fate="saved") if value.fate == "forward only" else value
 
 
-def _fate(node: Node, backward_ops: Mapping[str, str]) -> str:
+def _find_fate(node: Node, backward_ops: Mapping[str, str]) -> str:
     """Return the fate of a forward node. `backward_ops` has the op of each backward node."""
     if node.op == "placeholder":
         return "input"

@@ -46,7 +46,7 @@ class ParsedGraph:
 
 def parse(code: str) -> ParsedGraph:
     """Parse a graph printed by ``print_readable``. Text that is not Python gives no nodes."""
-    sources = dict(_sources(code))
+    sources = dict(_read_sources(code))
     try:
         forward = _find_forward(ast.parse(_UNNAMED.sub(r"class \1_(", code)))
     except SyntaxError:
@@ -68,7 +68,7 @@ def _find_forward(tree: ast.Module) -> ast.FunctionDef | None:
     return None
 
 
-def _sources(code: str) -> Iterator[tuple[int, SourceLine]]:
+def _read_sources(code: str) -> Iterator[tuple[int, SourceLine]]:
     """Yield each line's number with its user line. FX prints a comment when the user line changes;
     it holds for all lines up to the next one.
     """

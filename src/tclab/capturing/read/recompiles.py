@@ -18,13 +18,15 @@ def read_recompiles(trace: Trace) -> Recompiles:
     frames = frames_by_compile(trace)
     files = compiler.files_by_short_name({frame.file for frame in frames.values()})
     all_recompiles = (
-        _recompile(event, frames.get(event.compile_id), _reasons(event, trace, files))
+        _make_recompile(event, frames.get(event.compile_id), _read_reasons(event, trace, files))
         for event in trace.select("recompile_reasons")
     )
     return Recompiles("Recompiles", "recompiles", tuple(all_recompiles))
 
 
-def _recompile(event: Event[object], frame: Frame | None, reasons: tuple[str, ...]) -> Recompile:
+def _make_recompile(
+    event: Event[object], frame: Frame | None, reasons: tuple[str, ...]
+) -> Recompile:
     return Recompile(
         compile_id=event.compile_id,
         function=frame.function if frame else "",
@@ -33,7 +35,7 @@ def _recompile(event: Event[object], frame: Frame | None, reasons: tuple[str, ..
     )
 
 
-def _reasons(event: Event[object], trace: Trace, files: dict[str, str]) -> tuple[str, ...]:
+def _read_reasons(event: Event[object], trace: Trace, files: dict[str, str]) -> tuple[str, ...]:
     try:
         reasons = json.loads(event.payload)
     except ValueError:

@@ -52,21 +52,21 @@ class Sizes:
         if text.isdecimal():
             return int(text)
         try:
-            return self._value(ast.parse(text, mode="eval").body)
+            return self._evaluate(ast.parse(text, mode="eval").body)
         except (SyntaxError, KeyError, TypeError, ArithmeticError):
             return None
 
-    def _value(self, value: ast.expr) -> int:
+    def _evaluate(self, value: ast.expr) -> int:
         if isinstance(value, ast.Constant) and isinstance(value.value, int):
             return value.value
         if isinstance(value, ast.Name):
             return self.hints[value.id]
         if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
-            return -self._value(value.operand)
+            return -self._evaluate(value.operand)
         if isinstance(value, ast.BinOp):
-            return _BINARY[type(value.op)](self._value(value.left), self._value(value.right))
+            return _BINARY[type(value.op)](self._evaluate(value.left), self._evaluate(value.right))
         if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
-            return _CALLS[value.func.id](*map(self._value, value.args))
+            return _CALLS[value.func.id](*map(self._evaluate, value.args))
         raise KeyError(ast.unparse(value))
 
     def bytes(self, node: Node) -> int | None:

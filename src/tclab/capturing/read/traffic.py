@@ -39,9 +39,9 @@ class Traffic:
         computing = [self.nodes[name] for name in names if not self._is_view(self.nodes[name])]
         if not computing or any(_writes_a_part(node) for node in computing):
             return None
-        reads = self._reads(computing)
+        reads = self._map_reads(computing)
         read = [size for root, size in reads.items() if root not in names]
-        written = [self.sizes.bytes(node) for node in self._results(computing, names)]
+        written = [self.sizes.bytes(node) for node in self._list_results(computing, names)]
         known = [size for size in (*read, *written) if size is not None]
         return sum(known) if known and len(known) == len(read) + len(written) else None
 
@@ -51,15 +51,17 @@ class Traffic:
         """
         inputs = {name for name, node in self.nodes.items() if node.op == "placeholder"}
         computing = [n for n in self.nodes.values() if n.op.startswith("call") and not _is_view(n)]
-        read = [size for root, size in self._reads(computing).items() if root in inputs]
+        read = [size for root, size in self._map_reads(computing).items() if root in inputs]
         output = next((n for n in self.nodes.values() if n.op == "output"), None)
-        made = {self._root(self.nodes[name]).name for name in output.inputs} if output else set()
+        made = (
+            {self._find_root(self.nodes[name]).name for name in output.inputs} if output else set()
+        )
         made = {n for n in made - inputs if not _writes_a_part(self.nodes[n])}
         written = [self.sizes.bytes(self.nodes[name]) for name in made]
         known = [size for size in (*read, *written) if size is not None]
         return sum(known) if len(known) == len(read) + len(written) else None
 
-    def _reads(self, computing: Iterable[Node]) -> dict[str, int | None]:
+    def _map_reads(self, computing: Iterable[Node]) -> dict[str, int | None]:
         """Map each tensor that these nodes read, through views or not, to the bytes read: those of
         the views, at most the tensor's own.
         """
@@ -73,7 +75,7 @@ class Traffic:
                 if operator_name(node) in PARTIAL and name == node.inputs[0]:
                     written = self.sizes.bytes(node)
                     size = min(size, written) if size is not None and written is not None else None
-                root = self._root(view)
+                root = self._find_root(view)
                 known = views.setdefault(root.name, {})
                 known[name] = max(size, known.get(name) or 0) if size is not None else None
         return {root: self._count_read(self.nodes[root], sizes) for root, sizes in views.items()}
@@ -84,7 +86,7 @@ class Traffic:
             return own
         return sum(parts) if own is None else min(own, sum(parts))
 
-    def _results(self, computing: Iterable[Node], names: set[str]) -> Iterator[Node]:
+    def _list_results(self, computing: Iterable[Node], names: set[str]) -> Iterator[Node]:
         """Yield the values that the call leaves to other nodes; parts in place of a tuple."""
         for node in computing:
             users = self.users.get(node.name, [])
@@ -93,7 +95,7 @@ class Traffic:
             elif not users or any(user.name not in names for user in users):
                 yield node
 
-    def _root(self, node: Node) -> Node:
+    def _find_root(self, node: Node) -> Node:
         """Return the value whose memory a view shows; a node that is no view is returned itself."""
         while self._is_view(node) and node.inputs and node.inputs[0] in self.nodes:
             node = self.nodes[node.inputs[0]]

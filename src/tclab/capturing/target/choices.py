@@ -67,7 +67,7 @@ def deciding_for(target: Target, backward: bool) -> Iterator[None]:
         patch(padding.deciding_padding_for(target, backward))
         patch(fallbacks.running_fallbacks_on_cpu())
         patch(mock.patch.object(GraphLowering, "run", _check_before_lowering(GraphLowering.run)))
-        for cls in _benchmarkers(benchmarking):
+        for cls in _list_benchmarkers(benchmarking):
             for name in [n for n in vars(cls) if n.startswith("benchmark")]:
                 patch(mock.patch.object(cls, name, remember_errors(_refuse_timing)))
         patch(
@@ -85,7 +85,7 @@ def deciding_for(target: Target, backward: bool) -> Iterator[None]:
         yield
 
 
-def _benchmarkers(module: Any) -> list[type]:
+def _list_benchmarkers(module: Any) -> list[type]:
     classes = [v for v in vars(module).values() if isinstance(v, type)]
     return [v for v in classes if issubclass(v, module.Benchmarker)]
 

@@ -49,14 +49,14 @@ class AttentionChooser:
         """Choose the backend of a call and note the decision. TargetError if no rules are known for
         it.
         """
-        choice = choose(call, self.machine(), self._rules(call))
+        choice = choose(call, self.machine(), self._find_rules(call))
         if choice.backend != "error":
-            note_decision(self._decision(choice))
+            note_decision(self._make_decision(choice))
         return choice
 
     def allows(self, call: Call, backend: str) -> bool:
         """Return whether all rules of a backend hold, even if another backend comes first."""
-        return allows(call, self.machine(), self._rules(call), backend)
+        return allows(call, self.machine(), self._find_rules(call), backend)
 
     def machine(self) -> Machine:
         """Return the target, its cuDNN, and the present state of PyTorch's switches."""
@@ -70,14 +70,14 @@ class AttentionChooser:
             deterministic and not warns,
         )
 
-    def _rules(self, call: Call) -> AttentionRules:
+    def _find_rules(self, call: Call) -> AttentionRules:
         if why := _unknown_reason(call):
             raise attention_refusal(why)
         if self.version is None:
             raise attention_refusal(f"no rules are known for torch {torch.__version__}")
         return self.version
 
-    def _decision(self, choice: Choice) -> Decision:
+    def _make_decision(self, choice: Choice) -> Decision:
         verified = (self.version and self.version.torch, self.target.capability) in VERIFIED
         rules = f"by PyTorch's rules, {_AUTHORITY[verified]}"
         return Decision(NAME, find_traced_line(), str(choice), rules)

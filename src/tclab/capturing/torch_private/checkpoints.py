@@ -44,13 +44,13 @@ def note_checkpoints(trace: Trace) -> Iterator[None]:
 
 def _wrap_partition(partition: Callable[..., Any], trace: Trace) -> Callable[..., Any]:
     @functools.wraps(partition)
-    def partitioned(*args: Any, **kwargs: Any) -> Any:
+    def partition_and_note(*args: Any, **kwargs: Any) -> Any:
         forward, backward = partition(*args, **kwargs)
         if found := measure_held_values(backward.graph):
             trace.add(names.CHECKPOINTS, found, "", compiler.current_compile_ids())
         return forward, backward
 
-    return partitioned
+    return partition_and_note
 
 
 def measure_held_values(graph: torch.fx.Graph) -> Checkpoints | None:
@@ -58,14 +58,14 @@ def measure_held_values(graph: torch.fx.Graph) -> Checkpoints | None:
     regions.
     """
     nodes = list(graph.nodes)
-    last, arguments = _last_uses(nodes), set(_arguments(nodes))
+    last, arguments = _last_uses(nodes), set(_list_arguments(nodes))
     sizes: dict[Any, int] = defaultdict(int)  # region → bytes of the values that its backward reads
     live: dict[torch.fx.Node, int] = {}
     most, regions = 0, 0
     for at, node in enumerate(nodes):
         region = node.meta.get(_REGION)
         if region is not None and node in last and node not in arguments:
-            live[node] = _bytes(node)
+            live[node] = _count_bytes(node)
             sizes[region] += live[node]
         if (now := sum(live.values())) > most:
             most, regions = now, len({each.meta[_REGION] for each in live})
@@ -80,21 +80,21 @@ def _last_uses(nodes: list[torch.fx.Node]) -> dict[torch.fx.Node, int]:
     last: dict[torch.fx.Node, int] = {}
     for at, node in enumerate(nodes):
         if node.meta.get(_REGION) is None and not _is_view(node):
-            last.update((_base(each), at) for each in node.all_input_nodes)
+            last.update((_find_base(each), at) for each in node.all_input_nodes)
     return last
 
 
-def _arguments(nodes: list[torch.fx.Node]) -> Iterator[torch.fx.Node]:
+def _list_arguments(nodes: list[torch.fx.Node]) -> Iterator[torch.fx.Node]:
     """Yield the values of a region that another region reads: eager keeps each region's arguments,
     too.
     """
     for node in nodes:
         if (region := node.meta.get(_REGION)) is not None:
-            bases = map(_base, node.all_input_nodes)
+            bases = map(_find_base, node.all_input_nodes)
             yield from (each for each in bases if each.meta.get(_REGION, region) != region)
 
 
-def _base(node: torch.fx.Node) -> torch.fx.Node:
+def _find_base(node: torch.fx.Node) -> torch.fx.Node:
     while _is_view(node) and node.all_input_nodes:
         node = node.all_input_nodes[0]
     return node
@@ -105,7 +105,7 @@ def _is_view(node: torch.fx.Node) -> bool:
     return schema is not None and any(r.alias_info is not None for r in schema.returns)
 
 
-def _bytes(node: torch.fx.Node) -> int:
+def _count_bytes(node: torch.fx.Node) -> int:
     value = node.meta.get("val")
     if not isinstance(value, torch.Tensor) or not all(isinstance(n, int) for n in value.shape):
         return 0

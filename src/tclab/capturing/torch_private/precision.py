@@ -56,7 +56,7 @@ class Float64Mode(TorchDispatchMode):
         super().__init__()
         self.noise, self.eps = noise, torch.finfo(torch.float64).eps
         self.generator = torch.Generator().manual_seed(seed)
-        self.decompositions = _decompositions() if noise else {}
+        self.decompositions = _load_decompositions() if noise else {}
 
     def __torch_dispatch__(
         self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: Any = None
@@ -126,7 +126,7 @@ class Float64Mode(TorchDispatchMode):
         return self._add_noise(self._widen(value))
 
 
-def _decompositions() -> Mapping[Any, Callable[..., Any]]:
+def _load_decompositions() -> Mapping[Any, Callable[..., Any]]:
     from torch._inductor.decomposition import select_decomp_table
 
     table: Mapping[Any, Callable[..., Any]] = select_decomp_table()

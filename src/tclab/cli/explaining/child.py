@@ -59,7 +59,7 @@ def run(work: Callable[[], int]) -> int:
                 os.write(pipe_out, bytes([status]))
     reported, status, received = _wait(child, pipe_in)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    return _status(status, received, reported, fault)
+    return _find_status(status, received, reported, fault)
 
 
 def _memory_file(name: str) -> BinaryIO:
@@ -102,7 +102,7 @@ def _read_status(pipe_in: int) -> int | None:
     return None
 
 
-def _status(status: int, received: set[int], reported: int | None, fault: BinaryIO) -> int:
+def _find_status(status: int, received: set[int], reported: int | None, fault: BinaryIO) -> int:
     if reported is not None:
         return reported if status < 0 else status
     if -status in received:  # the signal had been sent to the command

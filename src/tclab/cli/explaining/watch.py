@@ -55,13 +55,13 @@ class _Events:
         if isinstance(event, Step):
             self.live.update("working", str(event))
         elif isinstance(event, Done):
-            self._done(event.report)
+            self._print_done(event.report)
         elif isinstance(event, Failed):
             self._print_failure(event)
         elif isinstance(event, Changed):
             self._print_change(event)
 
-    def _done(self, report: Report) -> None:
+    def _print_done(self, report: Report) -> None:
         report_file.write(report, self.path, "html")
         self.live.update("done", f"made at {time.strftime('%H:%M:%S')}", report)
         print_summary(report, self.path)

@@ -49,7 +49,7 @@ def _add_fix(own: OwnCompiles | None, runner: TrialRunner) -> OwnCompiles | None
     """Add to `own`, if none of the file's own compiles ran, the remedy that makes them run."""
     if own is None or not own.cause:
         return own
-    remedies = list(_remedies(own.cause, runner))
+    remedies = list(_list_remedies(own.cause, runner))
     for remedy in remedies:
         result = runner.run(remedy)
         if result is None:
@@ -60,7 +60,7 @@ def _add_fix(own: OwnCompiles | None, runner: TrialRunner) -> OwnCompiles | None
     return replace(own, fix=f"{_CALL_IT} (Not tried.)" if "uncompiled" in own.cause else "")
 
 
-def _remedies(cause: str, runner: TrialRunner) -> Iterator[Remedy]:
+def _list_remedies(cause: str, runner: TrialRunner) -> Iterator[Remedy]:
     if "bound to another object" in cause:
         yield Remedy(_REBOUND, rebound=True)
     if "Module.compile" in cause:

@@ -30,7 +30,7 @@ def attempt(request: ExplainRequest, remedy: Remedy) -> TrialResult:
         if remedy.compared:
             return TrialResult(agrees=_agrees(request, remedy))
         if remedy.halved:
-            return _raising(request)
+            return _find_raising_operator(request)
         with _torch_compile(remedy) as undo, load.import_module(where, remedy.lines) as module:
             named = subject.find(module, where, name, request.inputs, grad=request.backward)
             if remedy.whole:
@@ -74,7 +74,7 @@ def _run(named: subject.Subject, request: ExplainRequest, remedy: Remedy) -> Tri
 
 def _agrees(request: ExplainRequest, remedy: Remedy) -> bool:
     """Return whether the compiled file with the remedy agrees with the unchanged file in eager."""
-    as_it_is, changed = (_comparison(request, lines) for lines in ({}, remedy.lines))
+    as_it_is, changed = (_begin_comparison(request, lines) for lines in ({}, remedy.lines))
     if isinstance(as_it_is, str) or isinstance(changed, str):
         return False
     with seeded():
@@ -83,7 +83,7 @@ def _agrees(request: ExplainRequest, remedy: Remedy) -> bool:
         return as_it_is.agrees_with(changed, request.options)
 
 
-def _comparison(request: ExplainRequest, lines: Mapping[int, str]) -> Comparison | str:
+def _begin_comparison(request: ExplainRequest, lines: Mapping[int, str]) -> Comparison | str:
     from tclab.capturing.agreement import Comparison
 
     where, name = load.split(request.spec)
@@ -93,9 +93,9 @@ def _comparison(request: ExplainRequest, lines: Mapping[int, str]) -> Comparison
         return Comparison.begin(named.callable, calls, request.backward)
 
 
-def _raising(request: ExplainRequest) -> TrialResult:
+def _find_raising_operator(request: ExplainRequest) -> TrialResult:
     """Return the operator on which Inductor raises, with its line."""
-    comparison = _comparison(request, {})
+    comparison = _begin_comparison(request, {})
     found = None if isinstance(comparison, str) else comparison.raising_operator()
     if found is None or found.line is None:
         return TrialResult()
@@ -199,7 +199,7 @@ def _change_arguments(fn: Any, calls: list[Call], remedy: Remedy) -> list[Call]:
         return [_mark_dynamic(fn, call, names[0], int(names[1])) for call in calls]
     change: Callable[[Any], Any]
     if what == "two":
-        change = functools.partial(_two, dims=[int(name) for name in names])
+        change = functools.partial(_enlarge, dims=[int(name) for name in names])
     elif what == "detach":
         change = _detach
     else:
@@ -216,7 +216,7 @@ def _detach(value: Any) -> Any:
     return value.detach() if isinstance(value, torch.nn.Parameter) else value
 
 
-def _two(value: Any, dims: Collection[int]) -> Any:
+def _enlarge(value: Any, dims: Collection[int]) -> Any:
     """Return a tensor with size 2 in place of 0 or 1 in these dimensions; in all dimensions if none
     is named.
     """

@@ -36,16 +36,18 @@ def try_hints(breaks: Breaks, functions: dict[str, str], runner: TrialRunner) ->
         elif item.skipped and item.gb_id in ("", _BACKEND):
             hints = (failing.diagnose(runner, str(item.location)).step,)
         else:
-            hints = tuple(filter(None, (_hint(h, counted, outcomes, runner) for h in _hints(item))))
+            hints = tuple(
+                filter(None, (_try_hint(h, counted, outcomes, runner) for h in _clean_hints(item)))
+            )
         changed.append(replace(item, hints=hints))
     return replace(breaks, breaks=tuple(changed))
 
 
-def _hints(item: Break) -> list[str]:
+def _clean_hints(item: Break) -> list[str]:
     return [" ".join(hint.split()) for hint in fixes.usable_hints(item)]
 
 
-def _hint(hint: str, before: int, outcomes: dict[str, str], runner: TrialRunner) -> str:
+def _try_hint(hint: str, before: int, outcomes: dict[str, str], runner: TrialRunner) -> str:
     """Return a hint with the outcome of its trial; '' if it does not help."""
     match = SETTING.search(hint)
     if match is None and _PRINTS not in hint:

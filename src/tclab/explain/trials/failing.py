@@ -77,7 +77,7 @@ def diagnose(runner: TrialRunner, place: str = "") -> Failing:
 
 
 def _diagnose_stage(runner: TrialRunner, place: str) -> Failing:
-    stage = _stage(runner)
+    stage = _find_failing_stage(runner)
     if not stage:
         return Failing()
     remedies = rewrites.list_rewrites(read_file(runner), find_line_number(place))
@@ -101,7 +101,7 @@ def find_operator(message: str) -> str:
     return (match["name"] or match["other"]) if match else ""
 
 
-def _stage(runner: TrialRunner) -> str:
+def _find_failing_stage(runner: TrialRunner) -> str:
     """Return the first stage that fails; '' if it was not tried."""
     for stage, backend in _STAGES:
         result = runner.run(Remedy(backend=backend))

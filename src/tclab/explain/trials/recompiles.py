@@ -59,14 +59,14 @@ def find_fixes(capture: Capture, subject: Subject, runner: TrialRunner) -> dict[
     before = summarize(capture)
     symbols = {readable_source(symbol.source) for symbol in capture.symbols.symbols}
     return {
-        function.key: _fix(
-            function, before, list(_remedies(function, subject, runner)), symbols, runner
+        function.key: _find_fix(
+            function, before, list(_list_remedies(function, subject, runner)), symbols, runner
         )
-        for function in _functions(capture)
+        for function in _list_functions(capture)
     }
 
 
-def _functions(capture: Capture) -> Iterator[_Function]:
+def _list_functions(capture: Capture) -> Iterator[_Function]:
     limits = {str(b.location) for b in capture.breaks if b.gb_id == LIMIT}
     distinct = distinct_values.find(capture)
     by_place: dict[str, _Function] = {}
@@ -80,7 +80,7 @@ def _functions(capture: Capture) -> Iterator[_Function]:
     yield from by_place.values()
 
 
-def _fix(function: _Function, before: TrialResult, remedies: list[Remedy], symbols: set[str],
+def _find_fix(function: _Function, before: TrialResult, remedies: list[Remedy], symbols: set[str],
          runner: TrialRunner) -> str:  # fmt: skip
     if not function.limited and (number := _explain_symbol(function, symbols)):
         return number
@@ -90,7 +90,7 @@ def _fix(function: _Function, before: TrialResult, remedies: list[Remedy], symbo
         if result is None:
             untried = True
             break
-        if outcome := _outcome(function, remedy, before, result):
+        if outcome := _describe_outcome(function, remedy, before, result):
             helped.append(f"{remedy.said} Tried: {outcome}.")
         else:
             failed.append(remedy)
@@ -114,7 +114,9 @@ def _one_each(guards: tuple[str, ...]) -> list[str]:
     return [guard for guard in matches if guard in first.values()]
 
 
-def _outcome(function: _Function, remedy: Remedy, before: TrialResult, after: TrialResult) -> str:
+def _describe_outcome(
+    function: _Function, remedy: Remedy, before: TrialResult, after: TrialResult
+) -> str:
     """Return a clause that says how a remedy helped; '' if it did not help."""
     once, now = before.compiles.get(function.key, 0), after.compiles.get(function.key, 0)
     if after.error or function.key in after.limits:
@@ -157,9 +159,9 @@ def _explain_symbol(function: _Function, symbols: set[str]) -> str:
 # --------------------------------------------------------------------------- remedies to try
 
 
-def _remedies(function: _Function, subject: Subject, runner: TrialRunner) -> Iterator[Remedy]:
+def _list_remedies(function: _Function, subject: Subject, runner: TrialRunner) -> Iterator[Remedy]:
     dynamic = runner.request is not None and runner.request.options.get("dynamic") is True
-    arguments = _arguments(subject)
+    arguments = _list_arguments(subject)
     sizes = [match for guard in function.guards if (match := _SIZE.match(guard))]
     if sizes:
         if not dynamic:
@@ -222,7 +224,7 @@ _ISOLATED = Remedy(
 _WHOLE = Remedy("Compile the whole once, in place of its parts.", whole=True)
 
 
-def _arguments(subject: Subject) -> set[str]:
+def _list_arguments(subject: Subject) -> set[str]:
     """Return the names of the subject's own arguments."""
     function = getattr(subject.callable, "forward", subject.callable)
     try:

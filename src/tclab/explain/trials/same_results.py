@@ -38,7 +38,7 @@ def _remove_caches(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy]:
             for decorator in filter(_is_cache, node.decorator_list):
                 at, name = decorator.lineno, ast.unparse(decorator).split("(")[0]
                 line = lines[at - 1]
-                yield _remedy(
+                yield _make_remedy(
                     f"compiled code ignores {name} (line {at}) and runs {node.name} in every call; "
                     f"call {node.name} outside and "
                     "pass its result (not tried), or put @torch.compiler.disable above it",
@@ -48,7 +48,7 @@ def _remove_caches(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy]:
             at, made = node.lineno, ast.unparse(node.value)
             code = f"{ast.unparse(node.targets[0])} = torch.compiler.disable({made})"
             said = f"compiled code ignores what functools keeps; write {code} (line {at})"
-            yield _remedy(said, at, indent_like(code, lines[at - 1]))
+            yield _make_remedy(said, at, indent_like(code, lines[at - 1]))
 
 
 def _is_in_one_line(node: ast.stmt | ast.expr) -> bool:
@@ -106,11 +106,11 @@ def _remove_transform(
                     f"({x}.detach().requires_grad_())"
                 )
                 said = f"{cause}; use torch.autograd.grad in its place: {new}"
-                yield _remedy(said, at, _replace_expression(lines[at - 1], call, new))
+                yield _make_remedy(said, at, _replace_expression(lines[at - 1], call, new))
     # vjp(function, *primals) differentiates at once; grad(function) returns a function
     left_out = made.func if _last_name(made.func) in _AT_ONCE else made
     new = f"torch.compiler.disable({ast.unparse(left_out)})"
-    yield _remedy(
+    yield _make_remedy(
         f"{cause}; leave it out of the compile: {new}",
         at,
         _replace_expression(lines[at - 1], left_out, new),
@@ -134,7 +134,7 @@ def _rewrite_shifts(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy]:
         ):
             at = target.lineno
             said = f"write it out of place (line {at}): {code}"
-            yield _remedy(said, at, indent_like(code, lines[at - 1]))
+            yield _make_remedy(said, at, indent_like(code, lines[at - 1]))
 
 
 def _written_slices(tree: ast.Module) -> Iterator[tuple[ast.Subscript, ast.expr]]:
@@ -172,5 +172,5 @@ def _join_slices(target: ast.Subscript, value: ast.expr) -> str:
     return f"{what}.copy_(torch.cat(({', '.join(filter(None, pieces))}), {dim}))"
 
 
-def _remedy(said: str, line: int, code: str) -> Remedy:
+def _make_remedy(said: str, line: int, code: str) -> Remedy:
     return Remedy(said, lines={line: code}, backend="inductor", compared=True)

@@ -54,16 +54,16 @@ class Watched:
 
     def take_changes(self) -> list[str]:
         """Return the files that changed, and take their present stamps as the new reference."""
-        different = self._different()
+        different = self._find_changed()
         while different:
             time.sleep(QUIET)
-            before, different = different, self._different()
+            before, different = different, self._find_changed()
             if different == before:
                 self.stamps |= different
                 break
         return list(different)
 
-    def _different(self) -> dict[str, Stamp]:
+    def _find_changed(self) -> dict[str, Stamp]:
         """Map each file whose stamp has changed to the new stamp."""
         now = ((path, stamp(path)) for path in self.stamps)
         return {path: new for path, new in now if new != self.stamps[path]}

@@ -59,11 +59,11 @@ def _follow(under_way: Attempt, watched: Watched, on_event: OnEvent) -> list[str
             if isinstance(message, Done) and read:
                 watched.keep(read)
             elif isinstance(message, Failed):
-                watched.add(_folders(watched.stamps), under_way.since)
+                watched.add(_list_folders(watched.stamps), under_way.since)
             if isinstance(message, (Done, Failed)):
                 return []
     return changed
 
 
-def _folders(paths: Iterable[str]) -> set[str]:
+def _list_folders(paths: Iterable[str]) -> set[str]:
     return {os.path.dirname(path) + os.sep for path in list(paths) if not path.endswith(os.sep)}

@@ -48,7 +48,7 @@ class Files(Delivery):
             return super().column(chain, stage, panes)
         path = f"{FOLDER}/{chain}-{identifier(stage)}-{_digest(bare)}"
         self.files[f"{path}.js"] = _script(_name(path), bare)
-        self.files[f"{path}.txt"] = "\n\n".join(map(_text, bare))
+        self.files[f"{path}.txt"] = "\n\n".join(map(_format_text, bare))
         return [self._draw_link(path, part, pane) for part, pane in enumerate(bare)]
 
     def _draw_link(self, path: str, part: int, pane: BareCode) -> Html:
@@ -67,7 +67,7 @@ class Files(Delivery):
     def listing(self, body: Html, title: str, ident: str) -> Html:
         """Return a link to a page that shows the listing."""
         path, title = f"{self.url.removesuffix('.html')}/{ident}.html", one_line(title)
-        self.files[path] = _document(path, title, body, f"{self.url}#{ident}")
+        self.files[path] = _make_document(path, title, body, f"{self.url}#{ident}")
         link = tag("a", esc(f"{title}, on a page of its own"), href=self._relative_path(path))
         return tag("p", link, class_="tclab-later", data_ids=ident)
 
@@ -85,7 +85,7 @@ def _script(name: str, panes: Sequence[BareCode]) -> str:
     return f"tclabCode({json.dumps(name)}, {json.dumps(pack(list(map(pane_content, panes))))});\n"
 
 
-def _text(pane: BareCode) -> str:
+def _format_text(pane: BareCode) -> str:
     """Return a listing as plain text, with the origin before each line."""
     lines = pane.text.removesuffix("\n").split("\n")
     widest = max(map(len, pane.origins))
@@ -95,7 +95,7 @@ def _text(pane: BareCode) -> str:
     return "\n".join([one_line(pane.title), _HEAD, "", *numbered, ""])
 
 
-def _document(path: str, title: str, body: Html, owner: str) -> str:
+def _make_document(path: str, title: str, body: Html, owner: str) -> str:
     """Return the page at `path` that shows one listing without scripts and links back to its
     `owner`. Both addresses are relative to the site's root.
     """

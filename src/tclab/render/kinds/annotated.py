@@ -37,7 +37,7 @@ def _note(note: LineNote) -> Html:
     return tag("span", join(pieces, SPACE), class_=f"tclab-said-{kind}")
 
 
-def _line(html: Html, line_number: int, margin: str, graphs: str, notes: list[LineNote],
+def _draw_line(html: Html, line_number: int, margin: str, graphs: str, notes: list[LineNote],
           options: Options) -> Html:  # fmt: skip
     title = f"in graph {graphs}" if graphs else None
     code = tag(
@@ -52,7 +52,7 @@ def _line(html: Html, line_number: int, margin: str, graphs: str, notes: list[Li
     return join([code, *map(_note, notes)])
 
 
-def _margins(artifact: Annotated, count: int) -> list[str]:
+def _draw_margins(artifact: Annotated, count: int) -> list[str]:
     """Return the margin of each line: its number and its graphs."""
     graphs = _graphs_by_line(artifact)
     numbers = len(str(artifact.first_line + count - 1))
@@ -76,10 +76,10 @@ def html(artifact: Annotated, options: Options) -> Html:
     lines = highlight.lines(artifact.code, artifact.language)
     notes, graphs = _notes_by_line(artifact), _graphs_by_line(artifact)
     body = []
-    for line, (code, margin) in enumerate(zip(lines, _margins(artifact, len(lines))), 1):
+    for line, (code, margin) in enumerate(zip(lines, _draw_margins(artifact, len(lines))), 1):
         line_number = artifact.first_line + line - 1
         body.append(
-            _line(
+            _draw_line(
                 code, line_number, margin, graphs.get(line, ""), notes.get(line_number, []), options
             )
         )
@@ -94,7 +94,7 @@ def text(artifact: Annotated) -> str:
     lines = clean(artifact.code).rstrip("\n").split("\n")
     notes = _notes_by_line(artifact)
     out = [columns.heading(artifact.title, artifact.filename)]
-    for line, (code, margin) in enumerate(zip(lines, _margins(artifact, len(lines)))):
+    for line, (code, margin) in enumerate(zip(lines, _draw_margins(artifact, len(lines)))):
         out.append(f"{margin}│ {code}".rstrip())
         indent = " " * columns.width(margin) + "│   "
         for note in notes.get(artifact.first_line + line, []):

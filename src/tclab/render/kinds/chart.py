@@ -52,10 +52,10 @@ def describe(artifact: Chart) -> str:
     """Describe the chart in a sentence for screen readers: the range of each series."""
     kind = _KINDS.get(artifact.style, "Line chart")
     start = f"{kind} of {artifact.y_label or 'values'} over {artifact.x_label or 'x'}: "
-    return start + ", ".join(_range(artifact, label) for label in artifact.series)
+    return start + ", ".join(_describe_range(artifact, label) for label in artifact.series)
 
 
-def _range(artifact: Chart, label: str) -> str:
+def _describe_range(artifact: Chart, label: str) -> str:
     known = [y for y in artifact.series[label] if y is not None]
     if not known:
         return f"{label} has no points"
@@ -104,7 +104,7 @@ def _split_by_name(artifact: Chart, values: list[float]) -> list[tuple[str, list
     return [(style, ys) for style, ys in groups if not all(map(math.isnan, ys))]
 
 
-def _rows(artifact: Chart) -> list[int]:
+def _choose_rows(artifact: Chart) -> list[int]:
     """Return the row of each span, from 0."""
     if artifact.style == "lanes":
         row = {label: i for i, label in enumerate(dict.fromkeys(artifact.x))}
@@ -112,12 +112,12 @@ def _rows(artifact: Chart) -> list[int]:
     return list(range(len(artifact.x)))
 
 
-def _spans(axes: Any, artifact: Chart) -> None:
+def _draw_spans(axes: Any, artifact: Chart) -> None:
     """Draw each span as a bar, the first one on top. In lanes, spans of one label share a row."""
     begins, lengths = (
         [math.nan if y is None else y for y in ys] for ys in artifact.series.values()
     )
-    rows = _rows(artifact)
+    rows = _choose_rows(artifact)
     labels = dict(zip(rows, artifact.x, strict=True))
     axes.barh(rows, lengths, 0.72, left=begins, color=placeholder_colour(0))
     axes.set_yticks(list(labels), [one_line(table.cell_text(x)) for x in labels.values()])
@@ -169,14 +169,14 @@ def style_axes(axes: Any, x_label: str, y_label: str, grid: str = "y") -> None:
         spine.set_color(INK)
 
 
-def _size(artifact: Chart) -> tuple[float, float]:
+def _choose_size(artifact: Chart) -> tuple[float, float]:
     is_timeline = artifact.is_timeline
-    return (_SIZE[0], 0.7 + _SPAN * len(set(_rows(artifact)))) if is_timeline else _SIZE
+    return (_SIZE[0], 0.7 + _SPAN * len(set(_choose_rows(artifact)))) if is_timeline else _SIZE
 
 
 def _fill(axes: Any, artifact: Chart) -> None:
     if artifact.is_timeline:
-        _spans(axes, artifact)
+        _draw_spans(axes, artifact)
         return
     xs, categories = _positions(artifact)
     _plot(axes, artifact, xs)
@@ -232,7 +232,7 @@ def draw_svg(artifact: Chart, options: Options, *, narrow: bool = False) -> Html
 
     title = artifact.title or "Chart"
     words = title, describe(artifact)
-    return draw(fill, _size(artifact), options, words, marks, narrow=narrow)
+    return draw(fill, _choose_size(artifact), options, words, marks, narrow=narrow)
 
 
 def draw(
@@ -291,11 +291,11 @@ def _extract_drawing(svg: str, prefix: str) -> Html:
 
 def legend(labels: Iterable[str]) -> Html:
     """Return a legend: the colour and the label of each series, in drawing order."""
-    items = [tag("li", _swatch(i % SERIES), esc(label)) for i, label in enumerate(labels)]
+    items = [tag("li", _draw_swatch(i % SERIES), esc(label)) for i, label in enumerate(labels)]
     return tag("ul", *items, class_="tclab-legend")
 
 
-def _swatch(series: int) -> Html:
+def _draw_swatch(series: int) -> Html:
     return tag("span", class_="tclab-swatch", style=f"--c:var(--tclab-series-{series})")
 
 

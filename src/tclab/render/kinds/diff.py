@@ -81,7 +81,7 @@ def html(artifact: Diff, options: Options) -> Html:
     listing_pairs = list(pair_listings(artifact))
     if not listing_pairs:
         return parts.note("Nothing to compare.")
-    intro = tag("p", esc(_intro(listing_pairs)), class_="tclab-note")
+    intro = tag("p", esc(_describe_equal(listing_pairs)), class_="tclab-note")
     open_pairs = _choose_open(listing_pairs)
     changed = [
         _draw_pair(pair, artifact.labels, pair in open_pairs)
@@ -107,7 +107,7 @@ def _choose_open(listing_pairs: Sequence[Pair]) -> list[Pair]:
 _NOT_COMPARED = "Addresses, names of registers and directives are not compared."
 
 
-def _intro(listing_pairs: Sequence[Pair]) -> str:
+def _describe_equal(listing_pairs: Sequence[Pair]) -> str:
     """List the equal pairs, and the differences that the comparison ignores, if any."""
     equal_names = [pair.name for pair in listing_pairs if not pair.changed]
     ignores_some = not NOT_COMPARED.keys().isdisjoint(pair.stage for pair in listing_pairs)
@@ -211,7 +211,7 @@ def _draw_cell(line: PaneLine | None, element: str) -> Html:
 def text(artifact: Diff) -> str:
     """Return a unified diff of each pair that differs."""
     listing_pairs = list(pair_listings(artifact))
-    intro = columns.paragraph(_intro(listing_pairs))
+    intro = columns.paragraph(_describe_equal(listing_pairs))
     diffs = [_unified_diff(pair, artifact.labels) for pair in listing_pairs if pair.changed]
     return columns.join(columns.heading(artifact.title), intro, *diffs)
 

@@ -57,19 +57,19 @@ def draw_dots(artifact: Chart, xs: list[float], axes: Any, options: Options) -> 
 
     It reacts to mouse and touch. The Tab key skips it: the table below has the same links.
     """
-    groups = _group_dots(list(_dots(artifact, xs, axes, options)))
+    groups = _group_dots(list(_make_dots(artifact, xs, axes, options)))
     elements = []
     for group in groups:
         half_distances = (
             group[0].distance_to(other[0]) / 2 for other in groups if other is not group
         )
         radius = min(_RADIUS, *half_distances)
-        shapes = [_sector(group[0], radius, index, len(group)) for index in range(len(group))]
-        elements += [_element(dot, shape) for dot, shape in zip(group, shapes, strict=True)]
+        shapes = [_draw_sector(group[0], radius, index, len(group)) for index in range(len(group))]
+        elements += [_draw_element(dot, shape) for dot, shape in zip(group, shapes, strict=True)]
     return join(elements)
 
 
-def _dots(artifact: Chart, xs: list[float], axes: Any, options: Options) -> Iterator[Dot]:
+def _make_dots(artifact: Chart, xs: list[float], axes: Any, options: Options) -> Iterator[Dot]:
     height = axes.figure.bbox.height
     for ys in artifact.series.values():
         for index, y in enumerate(ys):
@@ -92,7 +92,7 @@ def _group_dots(dots: list[Dot]) -> list[list[Dot]]:
     return groups
 
 
-def _sector(dot: Dot, radius: float, index: int, count: int) -> Html:
+def _draw_sector(dot: Dot, radius: float, index: int, count: int) -> Html:
     """Draw sector number `index` of `count` equal sectors of a circle around the dot."""
     if count == 1:
         return tag("circle", cx=f"{dot.x:.2f}", cy=f"{dot.y:.2f}", r=f"{radius:.2f}")
@@ -104,7 +104,7 @@ def _sector(dot: Dot, radius: float, index: int, count: int) -> Html:
     return tag("path", d=f"M{dot.x:.2f} {dot.y:.2f}L{begin}{arc}z")
 
 
-def _element(dot: Dot, shape: Html) -> Html:
+def _draw_element(dot: Dot, shape: Html) -> Html:
     content = tag("title", esc(dot.title)), shape
     if not dot.url:
         return tag("g", *content, class_="tclab-dot")

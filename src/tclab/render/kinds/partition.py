@@ -56,7 +56,9 @@ def _draw_bars(partition: Partition) -> Html:
     return join([bar, tag("ul", *names, class_="tclab-legend tclab-fates")])
 
 
-def _cells(value: PartitionedValue, artifact: Partition, most: int) -> tuple[str, str, Html, str]:
+def _make_cells(
+    value: PartitionedValue, artifact: Partition, most: int
+) -> tuple[str, str, Html, str]:
     is_owner = next(v for v in artifact.values if v.storage == value.storage) is value
     kind = f"tclab-fate-{_CLASSES[value.fate]}"
     width = f"--w:{100 * value.bytes / most if is_owner else 0:.3f}%"
@@ -72,7 +74,7 @@ def html(artifact: Partition, options: Options) -> Html:
     most = max(value.bytes for value in artifact.values) or 1
     rows = []
     for value in artifact.values:
-        name, kind, storage, reason = _cells(value, artifact, most)
+        name, kind, storage, reason = _make_cells(value, artifact, most)
         fate = tag("span", esc(value.fate), class_=f"tclab-fate {kind}")
         operation = parts.code(value.target)
         rows.append((parts.code(name), operation, fate, storage, parts.prose(reason),

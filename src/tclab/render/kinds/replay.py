@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tclab.render.options import Options
 
 
-def _ending(call: CachedCall) -> tuple[str, str]:
+def _describe_ending(call: CachedCall) -> tuple[str, str]:
     """Return the result of a call's lookup: a word for the CSS class, and a phrase."""
     if call.hit:
         return "hit", f"hit {call.hit}"
@@ -38,7 +38,7 @@ def _draw_attempt(attempt: Attempt) -> Html:
 
 
 def _draw_call(number: int, call: CachedCall) -> Html:
-    kind, words = _ending(call)
+    kind, words = _describe_ending(call)
     attempts = [*map(_draw_attempt, call.attempts)]
     if not call.hit:
         attempts.append(tag("li", esc(words), class_=f"tclab-try tclab-try-{kind}"))
@@ -62,7 +62,7 @@ def text(artifact: Replay) -> str:
         entries = [
             (attempt.entry, attempt.failed or "all guards hold: hit") for attempt in call.attempts
         ]
-        entries += [] if call.hit else [(call.made or "–", _ending(call)[1])]
+        entries += [] if call.hit else [(call.made or "–", _describe_ending(call)[1])]
         rows += [
             (call.call if index == 0 else "", *entry_cells)
             for index, entry_cells in enumerate(entries)

@@ -39,10 +39,10 @@ def cell_text(value: Cell, spec: str = "", title: str = "") -> str:
         return value
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if math.isnan(value) else ("∞" if value > 0 else "−∞")
-    return _number(value, spec, title).replace("-", "−")
+    return _format_number(value, spec, title).replace("-", "−")
 
 
-def _number(value: int | float, spec: str, title: str) -> str:
+def _format_number(value: int | float, spec: str, title: str) -> str:
     default = ".4g"
     if isinstance(value, int):  # a count: 20 candidates beside 8.26 times
         default, spec = "", _DECIMALS.sub(".0f", spec)

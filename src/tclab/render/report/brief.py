@@ -22,13 +22,13 @@ def text(report: Report) -> str:
     command documents; the last findings are left out where they do not fit, and counted.
     """
     for kept in range(len(report.findings), -1, -1):
-        content = json.dumps(_fields(report, kept), indent=1, ensure_ascii=False) + "\n"
+        content = json.dumps(_make_fields(report, kept), indent=1, ensure_ascii=False) + "\n"
         if len(content.encode()) <= MOST_BYTES:
             return content
     raise AssertionError("every text is cut, so no head of a report is too long")
 
 
-def _fields(report: Report, kept: int) -> dict[str, object]:
+def _make_fields(report: Report, kept: int) -> dict[str, object]:
     provenance = report.provenance
     return {
         "format": FORMAT,
@@ -40,14 +40,14 @@ def _fields(report: Report, kept: int) -> dict[str, object]:
         "verdict": _cut(counts.verdict(report)),
         "bound": _cut(words.bound(report.cost)),
         "results": _cut(f"{report.agreement}"),
-        "findings": [_finding(each) for each in report.findings[:kept]],
+        "findings": [_encode_finding(each) for each in report.findings[:kept]],
         "left_out": len(report.findings) - kept,
         "missing": [_cut(text) for text, _ in words.gaps(report)][:2],
         "next": _NEXT,
     }
 
 
-def _finding(finding: Finding) -> dict[str, object]:
+def _encode_finding(finding: Finding) -> dict[str, object]:
     return {
         "kind": finding.name,
         "what": _cut(finding.what),

@@ -35,7 +35,7 @@ def verdict(report: Report) -> str:
     own = [_own_sentence(report.own)] if report.own else []
     if report.own and not report.own.frames:
         return own[0]
-    return " ".join([*own, *_sentences(report.counts, report.breaks)])
+    return " ".join([*own, *_make_sentences(report.counts, report.breaks)])
 
 
 def _own_sentence(own: OwnCompiles) -> str:
@@ -47,7 +47,7 @@ def _own_sentence(own: OwnCompiles) -> str:
     return f"Your file compiles {objects}: {frames}, {own.ok} ok{limits}."
 
 
-def _sentences(counts: Counts, breaks: Breaks) -> Iterator[str]:
+def _make_sentences(counts: Counts, breaks: Breaks) -> Iterator[str]:
     yield _breaks_sentence(breaks)
     if skipped := sum(item.skipped for item in breaks):
         verb = "runs" if skipped == 1 else "run"

@@ -102,7 +102,7 @@ def html(kernel: Kernel, options: Options) -> Html:
     other_facts = [
         (name, value) for name, value in fact_pairs(kernel, options) if name not in _REASONS
     ]
-    hidden_facts = parts.facts([*_reasons(kernel.facts), *other_facts])
+    hidden_facts = parts.facts([*_list_reasons(kernel.facts), *other_facts])
     if not hidden_facts:
         return visible
     summary = tag("summary", esc("Why it is one kernel, and all that is known of it"))
@@ -119,7 +119,7 @@ def _visible_facts(facts: KernelFacts) -> Iterator[tuple[str, str]]:
     yield "configuration", str(facts.configuration.config) if facts.configuration else ""
 
 
-def _reasons(facts: KernelFacts) -> Iterator[tuple[str, Html]]:
+def _list_reasons(facts: KernelFacts) -> Iterator[tuple[str, Html]]:
     """Yield the scheduler's reasons to fuse nodes or not. Pairs that share no data are counted
     only.
     """

@@ -64,7 +64,7 @@ def claims(context: click.Context, page: str | None, unbound: bool, universal: b
         rows = [s for s in opened.sentences if not asked.isdisjoint(s.claims)]
         out.print(_sentence_table(opened, rows, asked))
         return
-    pages = _pages(lab.root, page)
+    pages = _find_pages(lab.root, page)
     if unbound or universal:
         listed = (
             _universal_sentences(opened, pages) if universal else _unbound_sentences(opened, pages)
@@ -96,7 +96,7 @@ def _claims_of_snippet(opened: book.Book, word: str) -> set[tuple[str, str]]:
     return {(name, each) for each in there if not mark or each == claim}
 
 
-def _pages(root: Path, part: str | None) -> list[str]:
+def _find_pages(root: Path, part: str | None) -> list[str]:
     """Return the pages with `part` in their path, relative to the project. BadRequest if none
     has.
     """
@@ -112,7 +112,7 @@ def _pages(root: Path, part: str | None) -> list[str]:
 def _unbound_sentences(opened: book.Book, pages: Sequence[str]) -> Iterator[str]:
     """Yield ``page: sentence`` for each sentence that no claim proves and no output shows."""
     for page in pages:
-        yield from (f"{page}: {s.text}" for s in _prose(opened, page) if not s.is_proven)
+        yield from (f"{page}: {s.text}" for s in _list_sentences(opened, page) if not s.is_proven)
 
 
 def _universal_sentences(opened: book.Book, pages: Sequence[str]) -> Iterator[str]:
@@ -120,12 +120,12 @@ def _universal_sentences(opened: book.Book, pages: Sequence[str]) -> Iterator[st
     claim.
     """
     for page in pages:
-        for sentence in _prose(opened, page):
+        for sentence in _list_sentences(opened, page):
             if words := sentence.universal_words:
                 yield f"{page}: {', '.join(words)}: {sentence.text}"
 
 
-def _prose(opened: book.Book, page: str) -> Sequence[Statement]:
+def _list_sentences(opened: book.Book, page: str) -> Sequence[Statement]:
     """Return the sentences of a page; empty for a lab, whose prose is between cells of code."""
     return opened.pages[page].statements if page in opened.pages else ()
 
@@ -136,27 +136,27 @@ def _summary_table(opened: book.Book, pages: Sequence[str]) -> Table:
     table.add_column("page", overflow="fold")
     for name in COLUMNS:
         table.add_column(name, justify="right")
-    counts = [_counts(opened, page) for page in pages]
+    counts = [_count_sentences(opened, page) for page in pages]
     for page, row in zip(pages, counts, strict=True):
-        table.add_row(page, *_cells(row))
+        table.add_row(page, *_format_cells(row))
     if len(pages) > 1:
-        table.add_row("all", *_cells(list(map(sum, zip(*counts, strict=True)))))
+        table.add_row("all", *_format_cells(list(map(sum, zip(*counts, strict=True)))))
     return table
 
 
-def _counts(opened: book.Book, page: str) -> list[int]:
+def _count_sentences(opened: book.Book, page: str) -> list[int]:
     """Return the numbers of a row: those of `COLUMNS`, without the share."""
     bindings = [s for s in opened.sentences if s.page == page]
     needed = list(dict.fromkeys(ref for s in bindings for ref in s.claims))
-    proven_claims = sum(bool(_environments(opened, *ref)) for ref in needed)
-    prose = _prose(opened, page)
+    proven_claims = sum(bool(_list_environments(opened, *ref)) for ref in needed)
+    prose = _list_sentences(opened, page)
     bound = sum(s.is_bound for s in prose)
     proven = sum(s.is_proven for s in prose)
     kinds = [len(prose), bound, proven - bound, len(prose) - proven]
     return [*kinds, len(bindings), len(needed), proven_claims]
 
 
-def _cells(row: Sequence[int]) -> list[str]:
+def _format_cells(row: Sequence[int]) -> list[str]:
     sentences, bound, shown, neither, *rest = row
     share = f"{1 - neither / sentences:.0%}" if sentences else "–"
     return [str(sentences), str(bound), str(shown), str(neither), share, *map(str, rest)]
@@ -176,13 +176,13 @@ def _sentence_table(
     for s in rows:
         for snippet, name in (c for c in s.claims if asked is None or c in asked):
             sentence = escape(" ".join(s.text.split()))
-            environments = "; ".join(_environments(opened, snippet, name)) or "[red]nowhere[/]"
+            environments = "; ".join(_list_environments(opened, snippet, name)) or "[red]nowhere[/]"
             line = str(s.line) if asked is None else str(s)
             table.add_row(line, sentence, escape(f"{snippet}#{name}"), environments)
     return table
 
 
-def _environments(opened: book.Book, snippet: str, name: str) -> list[str]:
+def _list_environments(opened: book.Book, snippet: str, name: str) -> list[str]:
     """Yield the environments where the claim held, or for which it is not made, with the reason."""
     from tclab.site.pages import claim_checks
 

@@ -52,7 +52,7 @@ def list_(context: click.Context, folder: Path) -> None:
     table = terminal.plain_table("lab", "title", "exercise", "what it is", "state")
     for column in (table.columns[1], table.columns[3]):
         column.no_wrap = False  # these wrap in a narrow terminal, names do not
-    for one in source.find(_labs(context).root):
+    for one in source.find(_open_project(context).root):
         passed = progress.passed.get(one.name, [])
         for number, exercise in enumerate(load_exercises(one.name)):
             state = run_views.style_state("ok") + " passed" if exercise.name in passed else "-"
@@ -70,7 +70,7 @@ def start(context: click.Context, number: int, folder: Path) -> None:
 
     Both hold the same; work in one of them. Nothing is ever overwritten.
     """
-    one = source.get(_labs(context).root, number)
+    one = source.get(_open_project(context).root, number)
     paths = handout.write(one, folder)
     for path in paths:
         terminal.console().print(str(path), soft_wrap=True)
@@ -104,10 +104,10 @@ def check(
     The capstone looks at a model of your own: FILE.py (or FILE.py:NAME) with `model` and
     example_inputs(), as for tclab explain; the findings go to FILE-findings.html in this folder.
     """
-    here = _labs(context)
+    here = _open_project(context)
     if which == "capstone":
-        context.exit(_capstone(str(file), here.plan, timeout))
-    one = source.get(here.root, _number(which))
+        context.exit(_judge_model(str(file), here.plan, timeout))
+    one = source.get(here.root, _parse_number(which))
     answer = checking.read(file, one, only=_check_names(one, exercises), seconds=timeout)
     terminal.note(f"checking {answer.place} …")
     (checked,) = checking.check([answer], here.plan)
@@ -120,7 +120,7 @@ def check(
         context.exit(1)
 
 
-def _labs(context: click.Context) -> Project:
+def _open_project(context: click.Context) -> Project:
     """Return the project; without one, the labs in the wheel, with a store in the user's cache."""
     try:
         return open_project(context)
@@ -131,7 +131,7 @@ def _labs(context: click.Context) -> Project:
         return Project(source.SHIPPED, Store(paths.user_cache_folder() / "tclab"))
 
 
-def _capstone(spec: str, plan: Plan, seconds: float) -> int:
+def _judge_model(spec: str, plan: Plan, seconds: float) -> int:
     """Judge a model, print the findings and write their page; return the exit status."""
     terminal.note(f"looking at {spec}: a compile, its results, its times …")
     judged = capstone.judge(spec, plan, seconds=max(seconds, capstone.SECONDS))
@@ -143,7 +143,7 @@ def _capstone(spec: str, plan: Plan, seconds: float) -> int:
     return 0 if judged.passed else 1
 
 
-def _number(which: str) -> int:
+def _parse_number(which: str) -> int:
     if which.isdigit():
         return int(which)
     raise BadRequest(f"lab {which}", "a lab has a number", "tclab lab list shows them")
@@ -165,8 +165,10 @@ def _check_names(one: Lab, exercises: tuple[str, ...]) -> tuple[str, ...]:
 @click.pass_context
 def run(context: click.Context, which: str) -> None:
     """Run the solved labs on this machine, its GPU where there is one, and sum up."""
-    here = _labs(context)
-    labs = source.find(here.root) if which == "all" else [source.get(here.root, _number(which))]
+    here = _open_project(context)
+    labs = (
+        source.find(here.root) if which == "all" else [source.get(here.root, _parse_number(which))]
+    )
     snippets = [one.snippet for one in labs]
     with run_views.progress(len(snippets)) as on_event, print_results_at_end() as runs:
         runs.update(schedule.run(snippets, here.plan, on_event=on_event, force=True))

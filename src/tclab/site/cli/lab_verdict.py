@@ -27,7 +27,7 @@ def print_result(lab: Lab, checked: CheckResult, progress: Progress | None) -> N
     if checked.failure is not None:
         terminal.error(checked.failure)
     offer = " A hint: --hint" if progress is None else ""
-    out.print(_summary(checked, offer), soft_wrap=True)
+    out.print(_summarize(checked, offer), soft_wrap=True)
     if progress is not None:
         out.print(escape(_hint(lab, checked, progress)), soft_wrap=True)
 
@@ -45,7 +45,7 @@ def _verdict_lines(verdict: Verdict) -> Iterator[str]:
         yield f"    {_HOLDS if step.holds else _FAILS} {escape(step.says)}{escape(why)}"
 
 
-def _summary(checked: CheckResult, offer: str) -> str:
+def _summarize(checked: CheckResult, offer: str) -> str:
     passed = sum(verdict.passed for verdict in checked.verdicts)
     every = len(checked.verdicts)
     if every and all(v.state == "untouched" for v in checked.verdicts):

@@ -71,7 +71,7 @@ def classify_end(
     process was stopped (0 if unknown).
     """
     if ended["limit"]:
-        failure = _failure(snippet, ended["limit"], _limit_text(snippet, ended), fault=fault)
+        failure = _make_failure(snippet, ended["limit"], _limit_text(snippet, ended), fault=fault)
         return replace(failure, location=_source_line(snippet, line) or failure.location)
     if end is None or ended["status"] != 0:
         return _failure_without_report(snippet, ended["status"], fault)
@@ -96,7 +96,7 @@ def _failure_from_report(snippet: Snippet, end: Stopped) -> Failure:
 def unreadable_artifact(snippet: Snippet, number: int, problem: Exception) -> Failure:
     """Return the failure of a snippet whose artifact `number`, from 1, cannot be read back."""
     what = f"what it showed as number {number} cannot be read back: {problem}"
-    return _failure(snippet, "artifact", scrub(strip_terminal_codes(what)))
+    return _make_failure(snippet, "artifact", scrub(strip_terminal_codes(what)))
 
 
 def failure_of_claims(snippet: Snippet, broken: Sequence[Claim]) -> Failure | None:
@@ -118,7 +118,9 @@ MAY_BE_FULL_DISK = ("exit", "worker", "artifact")
 def disk_full(snippet: Snippet) -> Failure:
     """Return the failure of a run at whose end the disk was full."""
     why = NoTemporarySpace("no space is left on its disk")
-    return replace(_failure(snippet, "files", f"{why.place}: {why.cause}"), next_step=why.next_step)
+    return replace(
+        _make_failure(snippet, "files", f"{why.place}: {why.cause}"), next_step=why.next_step
+    )
 
 
 def supervisor_died(snippet: Snippet, log: str) -> Failure:
@@ -126,7 +128,9 @@ def supervisor_died(snippet: Snippet, log: str) -> Failure:
     log.
     """
     message = "the process that starts snippets died while this one ran"
-    return _failure(snippet, "worker", message, traceback=scrub(strip_terminal_codes(log[-2000:])))
+    return _make_failure(
+        snippet, "worker", message, traceback=scrub(strip_terminal_codes(log[-2000:]))
+    )
 
 
 # --------------------------------------------------------------------------- each cause
@@ -147,7 +151,7 @@ _STEPS = {
 }
 
 
-def _failure(
+def _make_failure(
     snippet: Snippet, cause: str, message: str, *, fault: str = "", traceback: str = ""
 ) -> Failure:
     stack = traceback or scrub(strip_terminal_codes(fault)).strip()
@@ -167,12 +171,12 @@ def _limit_text(snippet: Snippet, ended: Ended) -> str:
 def _failure_without_report(snippet: Snippet, status: int | None, fault: str) -> Failure:
     """Return the failure of a process that did not report how it ended."""
     if status is None:
-        return _failure(snippet, "worker", "the process that watched it died", fault=fault)
+        return _make_failure(snippet, "worker", "the process that watched it died", fault=fault)
     if status < 0:
-        return _failure(snippet, "signal", f"killed by {_signal_name(-status)}", fault=fault)
+        return _make_failure(snippet, "signal", f"killed by {_signal_name(-status)}", fault=fault)
     if status == 70:
-        return _failure(snippet, "worker", "its process could not be started", fault=fault)
-    return _failure(snippet, "exit", f"its process left with os._exit({status})", fault=fault)
+        return _make_failure(snippet, "worker", "its process could not be started", fault=fault)
+    return _make_failure(snippet, "exit", f"its process left with os._exit({status})", fault=fault)
 
 
 def _signal_name(number: int) -> str:
@@ -184,7 +188,7 @@ def _signal_name(number: int) -> str:
 
 def _did_not_raise(snippet: Snippet) -> Failure:
     message = f"it should end with {snippet.raises}, and ended without an error"
-    return _failure(snippet, "did_not_raise", message)
+    return _make_failure(snippet, "did_not_raise", message)
 
 
 # --------------------------------------------------------------------------- source lines

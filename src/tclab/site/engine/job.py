@@ -141,7 +141,7 @@ class Job:
             artifacts=artifacts,
             stdout=_read_output(self.folder / "stdout", ended),
             stderr=_read_output(self.folder / "stderr", ended),
-            failure=self._failure(ended, end, judged) or (unreadable if end else None),
+            failure=self._find_failure(ended, end, judged) or (unreadable if end else None),
             raised=end["raised"] if end and end["ended"] == "as declared" else "",
             claims=judged,
             rests_on=dependencies.dependency_digests(
@@ -181,7 +181,9 @@ class Job:
         noted = end["reached"], end["passed"], end["broken"]
         return claims.judge(self.snippet.claims, *noted)
 
-    def _failure(self, ended: Ended, end: End | None, judged: Sequence[Claim]) -> Failure | None:
+    def _find_failure(
+        self, ended: Ended, end: End | None, judged: Sequence[Claim]
+    ) -> Failure | None:
         where = _read_text(self.folder / "where", 20)
         fault = _read_text(self.folder / "fault", 1 << 20)
         failure = failures.classify_end(self.snippet, ended, end, fault, int(where or 0))

@@ -78,13 +78,13 @@ class Pool:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env=self._variables(),
+                env=self._make_variables(),
                 cwd=self._base,
                 start_new_session=True,
             )
         self._input = b""
 
-    def _variables(self) -> dict[str, str]:
+    def _make_variables(self) -> dict[str, str]:
         env = variables.all_variables(self.cache)
         off = variables.GRAPH_CACHES_OFF if self._graph_caches else {}
         return {name: value for name, value in env.items() if name not in off}
@@ -103,7 +103,7 @@ class Pool:
             self._process.stdin.write((json.dumps(request) + "\n").encode())
             self._process.stdin.flush()
         except OSError:
-            raise SupervisorDied(self._log()) from None
+            raise SupervisorDied(self._read_log()) from None
 
     def messages(self, seconds: float, wake: int | None = None) -> list[Message]:
         """Wait up to `seconds` for messages, or until the descriptor `wake` can be read.
@@ -118,11 +118,11 @@ class Pool:
             return []
         chunk = os.read(out, 65536)
         if not chunk:
-            raise SupervisorDied(self._log())
+            raise SupervisorDied(self._read_log())
         *lines, self._input = (self._input + chunk).split(b"\n")
         return [json.loads(line) for line in lines]
 
-    def _log(self) -> str:
+    def _read_log(self) -> str:
         try:
             return (self._base / "log").read_text(errors="replace") if self._base else ""
         except OSError:

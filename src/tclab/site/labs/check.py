@@ -139,7 +139,7 @@ def check(
     Raises UnsupportedTorch without a PyTorch that this tclab supports.
     """
     machine.check_torch()
-    snippets = [_snippet(number, answer, seed) for number, answer in enumerate(answers, 1)]
+    snippets = [_make_snippet(number, answer, seed) for number, answer in enumerate(answers, 1)]
     runs = schedule.run(
         snippets,
         plan,
@@ -152,7 +152,7 @@ def check(
     return [_read_result(answer, runs[snippet.name]) for answer, snippet in zip(answers, snippets)]
 
 
-def _snippet(number: int, answer: Answer, seed: int | None) -> Snippet:
+def _make_snippet(number: int, answer: Answer, seed: int | None) -> Snippet:
     drawn = secrets.randbits(32) if seed is None else seed
     request = JudgeRequest(answer.lab, list(answer.only), drawn)
     return Snippet(

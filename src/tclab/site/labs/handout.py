@@ -32,7 +32,7 @@ for package, step in {
 
 def script(lab: Lab) -> str:
     """Return the exercise as text in the percent format."""
-    header = _header(lab)
+    header = _make_header(lab)
     cells = [
         ("code", ("setup",), _SETUP),
         *_exercise_cells(lab),
@@ -60,7 +60,7 @@ def import_package(package: str) -> ModuleType:
         raise LabError("tclab lab", cause, step) from None
 
 
-def _header(lab: Lab) -> str:
+def _make_header(lab: Lab) -> str:
     kernel = "{display_name: Python 3, language: python, name: python3}"
     about = f"{{lab: {lab.name}, release: {__version__}}}"
     return f"# ---\n# jupyter:\n#   kernelspec: {kernel}\n#   tclab: {about}\n# ---\n"

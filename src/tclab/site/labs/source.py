@@ -82,11 +82,11 @@ def cells(text: str) -> Iterator[Cell]:
             body.append(line)
             continue
         if header is not None:
-            yield _cell(header, body, start)
+            yield _parse_cell(header, body, start)
         header, body, start = match, [], number
 
 
-def _cell(header: re.Match[str], body: list[str], line: int) -> Cell:
+def _parse_cell(header: re.Match[str], body: list[str], line: int) -> Cell:
     tags = _TAGS.search(header["rest"])
     names = tuple(re.findall(r"[\w-]+", tags["tags"])) if tags else ()
     if header["markdown"]:

@@ -18,7 +18,7 @@ def check_claim(
 ) -> Iterator[PageError]:
     """Yield an error if this run does not prove the sentence's claim."""
     if cause := failure_reason(claim, run):
-        cause = f"{_quote(sentence)} is not proven: {snippet.file}:{claim.line}: {cause}"
+        cause = f"{_shorten_sentence(sentence)} is not proven: {snippet.file}:{claim.line}: {cause}"
         yield PageError(str(sentence), cause, "correct the sentence, or the snippet")
 
 
@@ -27,12 +27,12 @@ def unknown_claim(sentence: Sentence, snippet: Snippet, name: str) -> PageError:
     names = ", ".join(claim.name for claim in snippet.claims)
     known = f"it makes: {names}" if names else "it makes none"
     step = f"name the assert in {snippet.file} (# claim: {name}); {known}"
-    return PageError(str(sentence), f"{_quote(sentence)}: no claim {name!r}", step)
+    return PageError(str(sentence), f"{_shorten_sentence(sentence)}: no claim {name!r}", step)
 
 
 def unreadable_snippet(sentence: Sentence, error: SnippetError) -> PageError:
     """Return the error of a sentence whose snippet cannot be read."""
-    cause = f"{_quote(sentence)} is not proven: {error.place}: {error.cause}"
+    cause = f"{_shorten_sentence(sentence)} is not proven: {error.place}: {error.cause}"
     return PageError(str(sentence), cause, error.next_step)
 
 
@@ -64,6 +64,6 @@ def origin(run: Run) -> str:
     return recorded + " and ".join(dict.fromkeys(places))
 
 
-def _quote(sentence: Sentence) -> str:
+def _shorten_sentence(sentence: Sentence) -> str:
     text = " ".join(sentence.text.split())
     return f"“{text[: _LONGEST - 3]}…”" if len(text) > _LONGEST else f"“{text}”"

@@ -31,7 +31,7 @@ def focus_ranges(
     first, last = lines
     if selected is None and last - first < SHOWN_WHOLE_BELOW:
         return []
-    defined = dict(_definitions(snippet.tree))
+    defined = dict(_list_definitions(snippet.tree))
     for name in selected or ():
         if name not in defined:
             cause = f"{snippet.name} defines no {name!r}"
@@ -41,7 +41,7 @@ def focus_ranges(
     return sorted((a, b) for a, b in ranges if first <= a and b <= last)
 
 
-def _definitions(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
+def _list_definitions(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
     """Yield (name, statement) for the functions, classes and values of a file."""
     for node in tree.body:
         if isinstance(node, _Definition):

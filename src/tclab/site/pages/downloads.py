@@ -42,7 +42,7 @@ def included_files(snippet: Snippet) -> Iterator[tuple[str, str]]:
     Markdown pages that it reads are left out, because MkDocs would build the copies as pages.
     """
     for include in (path for path in snippet.includes if path.suffix != ".md"):
-        yield f"{FOLDER}/{snippet.topic}/{_include_path(snippet, include)}", _text(include)
+        yield f"{FOLDER}/{snippet.topic}/{_include_path(snippet, include)}", _read_text(include)
 
 
 def _include_path(snippet: Snippet, include: Path) -> str:
@@ -54,7 +54,7 @@ def _include_path(snippet: Snippet, include: Path) -> str:
     return include.relative_to(folder).as_posix() if is_inside else include.name
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
@@ -63,14 +63,14 @@ def notebook(snippet: Snippet, torch: str = "", triton: str = "") -> str:
 
     Cell ids are digests of the cells, so the same snippet produces the same file.
     """
-    pins = f"{_pin('torch', Version.parse(torch).public)} {_pin('triton', triton)}"
+    pins = f"{_pin_version('torch', Version.parse(torch).public)} {_pin_version('triton', triton)}"
     install = _INSTALL.format(pins=pins)
     caption = f"# {snippet.title}\n\n{snippet.caption}".strip()
-    cells = [_cell("markdown", caption), _cell("code", install)]
+    cells = [_make_cell("markdown", caption), _make_cell("code", install)]
     for include in (path for path in snippet.includes if path.suffix == ".py"):
         head = f"%%writefile {_include_path(snippet, include)}\n"
-        cells.append(_cell("code", head + _text(include)))
-    cells.append(_cell("code", code_without_docstring(snippet)))
+        cells.append(_make_cell("code", head + _read_text(include)))
+    cells.append(_make_cell("code", code_without_docstring(snippet)))
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     data = {
         "cells": cells,
@@ -87,11 +87,11 @@ def code_without_docstring(snippet: Snippet) -> str:
     return "\n".join(lines).strip() + "\n"
 
 
-def _pin(package: str, version: str) -> str:
+def _pin_version(package: str, version: str) -> str:
     return f"{package}=={version}" if version else package
 
 
-def _cell(kind: str, source: str) -> dict[str, object]:
+def _make_cell(kind: str, source: str) -> dict[str, object]:
     digest = hashlib.sha256(f"{kind}\n{source}".encode()).hexdigest()[:12]
     cell: dict[str, object] = {"cell_type": kind, "id": digest, "metadata": {}}
     if kind == "code":

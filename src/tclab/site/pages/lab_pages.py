@@ -101,7 +101,7 @@ def notebook(lab: Lab, book: Book) -> NotebookPart:
     run = book.select_runs(lab.snippet.name, lab.snippet.file)[0]
     place = lab.snippet.file
     page = state.build().page(place, url(lab))
-    outputs, exercises = _outputs(run, page), _exercises(lab)
+    outputs, exercises = _collect_outputs(run, page), _load_exercises(lab)
     answers = AnswerFolds()
     cells: list[NotebookPart] = []
     for number, cell in enumerate(lab.cells):
@@ -171,9 +171,9 @@ def _code_cells(
     cell: Cell, outputs: list[NotebookPart], exercises: Sequence[Exercise]
 ) -> Iterator[NotebookPart]:
     """Yield a code cell; a solution is folded below the stub that the reader gets."""
-    done = _cell("code", handout.solution(cell), outputs) | {"id": f"c{cell.line}"}
+    done = _make_cell("code", handout.solution(cell), outputs) | {"id": f"c{cell.line}"}
     if cell.has_solution:
-        yield _cell("code", handout.stub(cell), [])
+        yield _make_cell("code", handout.stub(cell), [])
         yield from (_raw_cell(_check_steps(each)) for each in exercises if _solves(cell, each))
         yield from _folded_cell("One solution", done)
     elif "solved" in cell.tags:
@@ -182,7 +182,7 @@ def _code_cells(
         yield done
 
 
-def _exercises(lab: Lab) -> Sequence[Exercise]:
+def _load_exercises(lab: Lab) -> Sequence[Exercise]:
     """Return the lab's exercises; empty for a lab without a checker, as in the tests."""
     checker = importlib.util.find_spec(f"tclab.site.labs.exercises.{lab.name}")
     return judge.load_exercises(lab.name) if checker else ()
@@ -212,17 +212,17 @@ def _folded_cell(title: str, cell: NotebookPart) -> Iterator[NotebookPart]:
     yield _raw_cell("</details>")
 
 
-def _cell(kind: str, source: str, outputs: list[NotebookPart]) -> NotebookPart:
+def _make_cell(kind: str, source: str, outputs: list[NotebookPart]) -> NotebookPart:
     code = {"execution_count": None, "outputs": outputs} if kind == "code" else {}
     return {"cell_type": kind, "metadata": {}, "source": source, **code}
 
 
 def _markdown_cell(text: str) -> NotebookPart:
-    return _cell("markdown", text, [])
+    return _make_cell("markdown", text, [])
 
 
 def _raw_cell(html: str) -> NotebookPart:
-    raw = _cell("raw", html, [])
+    raw = _make_cell("raw", html, [])
     raw["metadata"] = {"raw_mimetype": "text/html"}
     return raw
 
@@ -242,7 +242,7 @@ def _download_bar(lab: Lab, run: Run, page: Page) -> Html:
 # --------------------------------------------------------------------------- outputs
 
 
-def _outputs(run: Run, page: Page) -> dict[int, list[NotebookPart]]:
+def _collect_outputs(run: Run, page: Page) -> dict[int, list[NotebookPart]]:
     """Map each cell's number to the outputs of the cell."""
     by_cell: dict[int, list[NotebookPart]] = {}
     number = 0
@@ -250,7 +250,7 @@ def _outputs(run: Run, page: Page) -> dict[int, list[NotebookPart]]:
         if _has_name(artifact, CELL) and isinstance(artifact, Text):
             number = int(artifact.text)
         else:
-            by_cell.setdefault(number, []).append(_output(run, artifact, page))
+            by_cell.setdefault(number, []).append(_make_output(run, artifact, page))
     return by_cell
 
 
@@ -259,7 +259,7 @@ def _has_name(artifact: Artifact, name: str) -> bool:
     return bool(re.fullmatch(rf"{name}(-\d+)?", artifact.name))
 
 
-def _output(run: Run, artifact: Artifact, page: Page) -> NotebookPart:
+def _make_output(run: Run, artifact: Artifact, page: Page) -> NotebookPart:
     if _has_name(artifact, PRINTED) and isinstance(artifact, Text):
         return {"output_type": "stream", "name": "stdout", "text": artifact.text}
     prefix = page.unique_id(f"{run.snippet}-{artifact.name}")

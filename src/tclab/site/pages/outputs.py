@@ -37,11 +37,11 @@ def snippet_section(
     words = caption_html(snippet) if caption else NOTHING
     code = source_listing(block, snippet, None, fold, focus)
     below = [code, *_all_figures(block, snippet, runs, folds)]
-    body = join([_title(block, snippet, ident), words, *below], NEWLINE)
+    body = join([_render_title(block, snippet, ident), words, *below], NEWLINE)
     return tag("section", body, class_="tclab-snippet", id=ident, aria_label=snippet.title)
 
 
-def _title(block: RunningBlock, snippet: Snippet, ident: str) -> Html:
+def _render_title(block: RunningBlock, snippet: Snippet, ident: str) -> Html:
     """Return the snippet's title with a link to it; empty if the heading above is the same."""
     if _same_words(snippet.title, block.heading):
         return NOTHING
@@ -90,13 +90,13 @@ def source_listing(
     )
     name = tag("code", parts.allow_underscore_breaks(f"snippets/{snippet.name}.py"))
     copy = tag("button", esc("copy"), class_="tclab-copy", type="button")
-    links = tag("span", copy, SPACE, _downloads(block, snippet), class_="tclab-downloads")
+    links = tag("span", copy, SPACE, _render_downloads(block, snippet), class_="tclab-downloads")
     bar = tag("p", name, links, class_="tclab-bar", data_search_exclude="")
     # Material's copy button would copy only a part, so the bar has a button of its own.
     return tag("div", bar, html, class_="tclab-listing no-copy")
 
 
-def _downloads(block: RunningBlock, snippet: Snippet) -> Html:
+def _render_downloads(block: RunningBlock, snippet: Snippet) -> Html:
     """Return links to the downloads: script, notebook, and the local files that they import."""
     paths = {".py": downloads.script_path(snippet), ".ipynb": downloads.notebook_path(snippet)}
     paths |= {path.rsplit("/", 1)[1]: path for path, _ in downloads.included_files(snippet)}
@@ -195,7 +195,7 @@ def _grouped_figures(
     def panel(group: RunGroup, searched: bool) -> Html:
         titles = [title_above, *(a.title for a in group.artifacts)]
         figures = [
-            _figure(block, group.runs[0], a, folds.get(a.name, fold), view, title, searched)
+            _render_figure(block, group.runs[0], a, folds.get(a.name, fold), view, title, searched)
             for a, title in zip(group.artifacts, titles)
         ]
         html = join([*figures, render.stamp(*group.runs)], NEWLINE)
@@ -205,12 +205,12 @@ def _grouped_figures(
     for groups in run_groups.group_artifacts(runs, artifacts_of):
         chosen = next((n for n, group in enumerate(groups) if runs[0] in group.runs), 0)
         panels = [panel(group, number == chosen) for number, group in enumerate(groups)]
-        pieces.append(_tabs(block, snippet, groups, panels, chosen))
+        pieces.append(_render_tabs(block, snippet, groups, panels, chosen))
         title_above = groups[chosen].artifacts[-1].title
     return join(pieces, NEWLINE)
 
 
-def _tabs(
+def _render_tabs(
     block: RunningBlock,
     snippet: Snippet,
     groups: Sequence[RunGroup],
@@ -227,7 +227,7 @@ def _tabs(
     )
 
 
-def _figure(
+def _render_figure(
     block: RunningBlock,
     run: Run,
     artifact: Artifact,

@@ -15,13 +15,13 @@ def runs_table(book: Book) -> render.Html:
     """Return the table with a row for each run that the site shows; the build ensured that all are
     fresh.
     """
-    rows = tuple(row for snippet in book.snippets.values() for row in _rows(book, snippet))
+    rows = tuple(row for snippet in book.snippets.values() for row in _make_rows(book, snippet))
     units, formats = ("", "", "", "s", "MiB"), ("", "", "", ".1f", ",.0f")
     title = f"{len(rows)} runs of {len(book.snippets)} snippets"
     return render.figure(Table(title, "every-run", _COLUMNS, rows, units, formats))
 
 
-def _rows(book: Book, snippet: Snippet) -> Iterator[tuple[str | float | None, ...]]:
+def _make_rows(book: Book, snippet: Snippet) -> Iterator[tuple[str | float | None, ...]]:
     for run in book.runs[snippet.name]:
         is_local = run.environment == "here"
         yield (

@@ -29,11 +29,13 @@ def problems(book: Book) -> list[TclabError]:
     """Return an error for each bound sentence that the runs on the site do not prove, or that is
     false with a reader's backend or caches.
     """
-    unproven = (problem for sentence in book.sentences for problem in _problems(book, sentence))
+    unproven = (
+        problem for sentence in book.sentences for problem in _check_sentence(book, sentence)
+    )
     return [*unproven, *flip_checks.problems(book)]
 
 
-def _problems(book: Book, sentence: Sentence) -> Iterator[PageError]:
+def _check_sentence(book: Book, sentence: Sentence) -> Iterator[PageError]:
     for name, claim_name in sentence.claims:
         snippet = book.snippet(name, str(sentence))
         claim = snippet.claim(claim_name)
@@ -88,8 +90,8 @@ def _apply_edits(text: str, edits: Iterable[_Edit], from_: int = 0) -> str:
 
 
 def _sentence_html(sentence: Sentence, words: str, url: str, book: Book) -> str:
-    marks = _marks(sentence, url, book)
-    scope, links = _scope(sentence, marks, book), "".join(map(_mark_html, marks))
+    marks = _make_marks(sentence, url, book)
+    scope, links = _describe_scope(sentence, marks, book), "".join(map(_mark_html, marks))
     return f'<span class="tclab-sentence">{words}{scope}</span>{links}'
 
 
@@ -97,15 +99,15 @@ def sentence_markdown(sentence: Sentence, words: str, url: str, book: Book) -> s
     """Return the sentence with its scope, and a link to each line that proves it; `url` is the
     page's.
     """
-    page, marks = url.rsplit("/", 1)[-1], _marks(sentence, url, book)
+    page, marks = url.rsplit("/", 1)[-1], _make_marks(sentence, url, book)
     links = [
         f' [✓]({page if mark.href.startswith("#") else ""}{mark.href} "held: {mark.held}")'
         for mark in marks
     ]
-    return "".join([words, _scope(sentence, marks, book), *links])
+    return "".join([words, _describe_scope(sentence, marks, book), *links])
 
 
-def _scope(sentence: Sentence, marks: Sequence[_Mark], book: Book) -> str:
+def _describe_scope(sentence: Sentence, marks: Sequence[_Mark], book: Book) -> str:
     """Return the versions of PyTorch that the sentence is about, in brackets; '' if it names
     none.
     """
@@ -140,7 +142,7 @@ class _Mark:
     held: str
 
 
-def _marks(sentence: Sentence, url: str, book: Book) -> list[_Mark]:
+def _make_marks(sentence: Sentence, url: str, book: Book) -> list[_Mark]:
     """Return the marks of a sentence's claims; a claim that held in no run has none."""
     marks = (_mark(sentence, url, book, name, claim) for name, claim in sentence.claims)
     return [mark for mark in marks if mark]

@@ -121,7 +121,7 @@ class Tree:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(site.folder / name, folder / name)
         if self.url:
-            _write(folder / "sitemap.xml", self._sitemap(site))
+            _write(folder / "sitemap.xml", self._make_sitemap(site))
 
     @cached_property
     def _duplicates(self) -> dict[str, str]:
@@ -196,10 +196,10 @@ class Tree:
     def _root_files(self) -> Iterator[tuple[str, str]]:
         """Yield (path, text) for each file outside the version folders."""
         yield "versions.json", self._versions_json()
-        yield "index.html", self._redirect("index.html", f"{self.newest.version}/index.html")
+        yield "index.html", self._make_redirect("index.html", f"{self.newest.version}/index.html")
         for name in sorted(self.newest.pages):
             up = "../" * (name.count("/") + 1)
-            yield f"latest/{name}", self._redirect(name, f"{up}{self.newest.version}/{name}")
+            yield f"latest/{name}", self._make_redirect(name, f"{up}{self.newest.version}/{name}")
         yield ".nojekyll", ""  # without it, GitHub Pages leaves out names that begin with _
         if self.url:
             yield "sitemap.xml", self._sitemap_index()
@@ -214,7 +214,7 @@ class Tree:
         ]
         return json.dumps(versions, indent=2) + "\n"
 
-    def _redirect(self, name: str, target: str) -> str:
+    def _make_redirect(self, name: str, target: str) -> str:
         address = f"{self.url}{self.newest.version}/{name}" if self.url else target
         return (
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
@@ -225,14 +225,16 @@ class Tree:
             f'<body><a href="{target}">This page has moved.</a></body></html>\n'
         )
 
-    def _sitemap(self, site: Site) -> str:
+    def _make_sitemap(self, site: Site) -> str:
         address = f"{self.url}{site.version}/"
         lines = (f"<url><loc>{esc(address + name)}</loc></url>" for name in sorted(site.pages))
-        return _xml("urlset", lines)
+        return _make_sitemap_xml("urlset", lines)
 
     def _sitemap_index(self) -> str:
         addresses = (f"{self.url}{site.version}/sitemap.xml" for site in self.sites)
-        return _xml("sitemapindex", (f"<sitemap><loc>{esc(a)}</loc></sitemap>" for a in addresses))
+        return _make_sitemap_xml(
+            "sitemapindex", (f"<sitemap><loc>{esc(a)}</loc></sitemap>" for a in addresses)
+        )
 
     def _not_found(self) -> str:
         """Return the newest version's 404 page with absolute links: hosts show it at any depth."""
@@ -255,7 +257,7 @@ def _move_data_to_file(link: re.Match[str], page: Path, tree: Path) -> str:
     return f'href="{posixpath.relpath(file, page.parent)}"'
 
 
-def _xml(root: str, lines: Iterator[str]) -> str:
+def _make_sitemap_xml(root: str, lines: Iterator[str]) -> str:
     space = "http://www.sitemaps.org/schemas/sitemap/0.9"
     body = "".join(f"  {line}\n" for line in lines)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<{root} xmlns="{space}">\n{body}</{root}>\n'

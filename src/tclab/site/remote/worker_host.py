@@ -114,11 +114,13 @@ class WorkerHost:
                 agent.close()
             if job["tree"] not in self._trees:
                 raise KeyError("its tree is not here")
-            agent = _Agent(self._command(job), self._variables(job), self.folder, job["tree"])
+            agent = _Agent(
+                self._make_command(job), self._make_variables(job), self.folder, job["tree"]
+            )
             self._agents[key] = agent
         return agent
 
-    def _command(self, job: JobData) -> list[str]:
+    def _make_command(self, job: JobData) -> list[str]:
         python, mode = self.pythons[job["on"]], "warm" if job["warm"] else "cold"
         module = "tclab.site.remote.agent"
         root = self._tree_folder(job["tree"])
@@ -134,7 +136,7 @@ class WorkerHost:
         inside = bool(name) and tars.is_inside(name)
         return root / name if inside else root.with_name(f"cache-{root.name}")
 
-    def _variables(self, job: JobData) -> dict[str, str]:
+    def _make_variables(self, job: JobData) -> dict[str, str]:
         root = self._tree_folder(job["tree"])
         folders = {"PYTHONPATH": str(root / "src"), "TCLAB_ROOT": str(root)}
         return protocol.agent_variables(job["variables"]) | folders

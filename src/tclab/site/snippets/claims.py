@@ -46,7 +46,7 @@ def find(tree: ast.Module, source: str, place: str) -> tuple[Claim, ...]:
     claims: dict[str, Claim] = {}
     for number, line in enumerate(source_lines(source), 1):
         if match := _COMMENT.match(line):
-            claim = _claim(match["text"], asserts.get(number + 1), f"{place}:{number}")
+            claim = _parse_claim(match["text"], asserts.get(number + 1), f"{place}:{number}")
             if claim.name in claims:
                 first = claims[claim.name].line
                 cause = f"the claim {claim.name} was made before, on line {first}"
@@ -55,7 +55,7 @@ def find(tree: ast.Module, source: str, place: str) -> tuple[Claim, ...]:
     return tuple(claims.values())
 
 
-def _claim(text: str, node: ast.Assert | None, place: str) -> Claim:
+def _parse_claim(text: str, node: ast.Assert | None, place: str) -> Claim:
     name, _, clause = (part.strip() for part in text.partition(","))
     if not _NAME.fullmatch(name):
         step = "write it as: # claim: small-words-with-hyphens"
@@ -160,11 +160,11 @@ class _ClaimBlock:
             self.register.passed[self.name] += 1
             return False
         false = isinstance(error, AssertionError)
-        self.register.break_claim(self.name, _reason(error, false=false))
+        self.register.break_claim(self.name, _explain_break(error, false=false))
         return false
 
 
-def _reason(error: BaseException, *, false: bool) -> str:
+def _explain_break(error: BaseException, *, false: bool) -> str:
     """Return why the claim is broken; with `false`, its test was false. An error's ``__str__`` may
     raise.
     """

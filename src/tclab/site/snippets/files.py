@@ -86,7 +86,7 @@ def read(path: Path, root: Path) -> Snippet:
         step = f"move it to snippets/<topic>/{path.name}; what is shared begins with _"
         raise SnippetError(place, "a snippet lies in the folder of its topic", step)
     tree = _parse(source, place)
-    title, caption = _docstring(tree, place)
+    title, caption = _split_docstring(tree, place)
     settings = _read_header(source, place)
     reads = settings.pop("reads", ())
     return Snippet(
@@ -95,7 +95,7 @@ def read(path: Path, root: Path) -> Snippet:
         title=title,
         caption=caption,
         source=source,
-        includes=(*_includes(tree, path.parent, root), *_read_files(reads, root, place)),
+        includes=(*_find_includes(tree, path.parent, root), *_read_files(reads, root, place)),
         claims=claims.find(tree, source, place),
         **cast(Settings, settings),
     )
@@ -104,7 +104,9 @@ def read(path: Path, root: Path) -> Snippet:
 def _read_text(path: Path, place: str) -> str:
     """Read a Python file, without a byte order mark. SnippetError if that is not possible."""
     if not path.is_file():  # opening a pipe would wait for a writer
-        raise SnippetError(place, f"is no file: {_kind(path)}", "remove it, or put a file there")
+        raise SnippetError(
+            place, f"is no file: {_describe_kind(path)}", "remove it, or put a file there"
+        )
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -114,7 +116,7 @@ def _read_text(path: Path, place: str) -> str:
         raise SnippetError(place, f"cannot be read: {error.strerror}", step) from None
 
 
-def _kind(path: Path) -> str:
+def _describe_kind(path: Path) -> str:
     if path.is_dir():
         return "a folder"
     if path.is_symlink():
@@ -130,7 +132,7 @@ def _parse(source: str, place: str) -> ast.Module:
         raise SnippetError(f"{place}:{line}", f"not valid Python: {error}", "mend it") from None
 
 
-def _docstring(tree: ast.Module, place: str) -> tuple[str, str]:
+def _split_docstring(tree: ast.Module, place: str) -> tuple[str, str]:
     title, _, caption = (ast.get_docstring(tree) or "").partition("\n")
     if not title.strip():
         raise SnippetError(
@@ -238,7 +240,7 @@ _SETTINGS: dict[str, Callable[[str], object]] = {
 # --------------------------------------------------------------------------- includes
 
 
-def _includes(tree: ast.Module, folder: Path, root: Path) -> list[Path]:
+def _find_includes(tree: ast.Module, folder: Path, root: Path) -> list[Path]:
     """Return the local files that a module imports, directly or not, sorted."""
     files: set[Path] = set()
     todo = list(_local_imports(tree, folder))

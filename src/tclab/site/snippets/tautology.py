@@ -68,17 +68,17 @@ def _combine(known: Iterable[bool | None], *, decides: bool) -> bool | None:
 
 def _compare(op: ast.cmpop, left: ast.expr, right: ast.expr) -> bool | None:
     try:
-        return bool(_COMPARES[type(op)](_value(left), _value(right)))
+        return bool(_COMPARES[type(op)](_evaluate(left), _evaluate(right)))
     except (ValueError, TypeError):
         return None
 
 
-def _value(node: ast.expr) -> Any:
+def _evaluate(node: ast.expr) -> Any:
     """Return the value of a literal, or of a sum of numbers. ValueError for any other
     expression.
     """
     if isinstance(node, ast.BinOp) and type(node.op) in _SUMS:
-        sides = _value(node.left), _value(node.right)
+        sides = _evaluate(node.left), _evaluate(node.right)
         if all(isinstance(side, (int, float)) for side in sides):
             return _SUMS[type(node.op)](*sides)
     return ast.literal_eval(node)
@@ -102,7 +102,7 @@ def _container_truth(node: ast.expr) -> bool | None:
 
 def _literal_truth(node: ast.expr) -> bool | None:
     try:
-        return bool(_value(node))
+        return bool(_evaluate(node))
     except (ValueError, TypeError):
         return None
 

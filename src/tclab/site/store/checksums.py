@@ -34,7 +34,7 @@ _LINE = re.compile(r"([0-9a-f]{64})  (\S.*)")
 def find_problems(root: Path) -> list[RecordingError]:
     """Find the files below ``records/`` that were changed, are missing, or have no digest."""
     records = Path(root) / "records"
-    names = {path.relative_to(records).as_posix() for path in _files(records)}
+    names = {path.relative_to(records).as_posix() for path in _list_files(records)}
     found = []
     for name in sorted(names | _read(records).keys()):
         try:
@@ -51,7 +51,7 @@ def check(path: Path, root: Path) -> None:
     """
     records = Path(root) / "records"
     name = _name(path, root)
-    if name and (cause := _damage(path, records, _read(records).get(name))):
+    if name and (cause := _describe_damage(path, records, _read(records).get(name))):
         raise _damage_error(name, cause)
 
 
@@ -59,7 +59,7 @@ def check_beginning(path: Path) -> None:
     """Check a file to which lines are added: its beginning must have the digest. The other lines
     come from a command that was killed before it wrote the new digest.
     """
-    path, root = path.resolve(), _root(path)
+    path, root = path.resolve(), _find_root(path)
     if root and path.exists() and (name := _name(path, root)):
         content, digest = path.read_bytes(), _read(root / "records").get(name)
         if (content or digest) and not _has_beginning(content, digest):
@@ -72,7 +72,7 @@ def write(path: Path) -> None:
 
     Other files are ignored. StoreError if the list cannot be written.
     """
-    path, root = path.resolve(), _root(path)
+    path, root = path.resolve(), _find_root(path)
     if root and (name := _name(path, root)):
         records, new = root / "records", {}
         try:
@@ -84,7 +84,7 @@ def write(path: Path) -> None:
         except OSError as error:
             cause, step = (
                 f"cannot be written: {error.strerror}",
-                f"free some space, then: {_command(name)}",
+                f"free some space, then: {_describe_command(name)}",
             )
             raise StoreError(f"records/{NAME}", cause, step) from None
 
@@ -104,7 +104,7 @@ def hold_lock(path: Path) -> Iterator[None]:
 # --------------------------------------------------------------------------- files
 
 
-def _root(path: Path) -> Path | None:
+def _find_root(path: Path) -> Path | None:
     """Return the root of the project that a file lies in, if any."""
     try:
         return project_root(path.resolve().parent)
@@ -122,7 +122,7 @@ def _name(path: Path, root: Path) -> str:
     return path.relative_to(records).as_posix()
 
 
-def _files(records: Path) -> Iterator[Path]:
+def _list_files(records: Path) -> Iterator[Path]:
     """Yield the files that need a digest in the list: all but hidden ones and those of runs."""
     for folder, below, names in os.walk(records):
         below[:] = [name for name in below if not name.startswith(".")]
@@ -130,7 +130,7 @@ def _files(records: Path) -> Iterator[Path]:
             yield from (Path(folder, n) for n in names if n != NAME and not n.startswith("."))
 
 
-def _damage(path: Path, records: Path, digest: str | None) -> str:
+def _describe_damage(path: Path, records: Path, digest: str | None) -> str:
     """Describe the damage of a file; '' if it has none."""
     if digest is None:
         return f"has no digest in records/{NAME}"
@@ -155,10 +155,12 @@ def _has_beginning(content: bytes, digest: str | None) -> bool:
 
 def _damage_error(name: str, cause: str) -> RecordingError:
     step = f"restore it (git checkout records/{name} records/{NAME})"
-    return RecordingError(f"records/{name}", cause, f"{step}; if that was meant: {_command(name)}")
+    return RecordingError(
+        f"records/{name}", cause, f"{step}; if that was meant: {_describe_command(name)}"
+    )
 
 
-def _command(name: str) -> str:
+def _describe_command(name: str) -> str:
     return f"python -m tclab.site.store.checksums records/{name}"
 
 

@@ -50,7 +50,7 @@ def dependency_digests(
     The digest is '' for a recorded file that was missing, and for a file that changed after the run
     `began` (ns since the epoch), so that an edit during the run makes it stale.
     """
-    root = _root(snippet)
+    root = _find_root(snippet)
     files = {_name(path, root): path for path in imported}
     if not files:
         return {}
@@ -85,7 +85,7 @@ def changed_files(run: Run, snippet: Snippet, package: Digests) -> list[str]:
 
     For a recording tclab's own files do not count: it comes from a machine with another tclab.
     """
-    root, recorded = _root(snippet), run.environment != "here"
+    root, recorded = _find_root(snippet), run.environment != "here"
 
     def current_digest(name: str) -> str | None:
         return package.get(name) if name.startswith(_CODE) else _file_digest(_locate(name, root))
@@ -131,7 +131,7 @@ def _python_path() -> list[Path]:
     return [Path(folder).resolve() for folder in folders if folder]
 
 
-def _root(snippet: Snippet) -> Path:
+def _find_root(snippet: Snippet) -> Path:
     """Return the root of the project that a snippet belongs to."""
     path = snippet.path.resolve()
     return path.parents[len(Path(snippet.file).parts) - 1]

@@ -57,10 +57,10 @@ def write(run: Run, folder: Path) -> None:
     del data["stdout"], data["stderr"]
     digests: dict[str, Json] = {name: file_digest(folder / name) for name in sorted(files)}
     top: dict[str, Json] = {"format": FORMAT, "run": data, "files": digests}
-    (folder / "run.json").write_bytes(_pretty(top | {"digest": digest(top)}).encode())
+    (folder / "run.json").write_bytes(_format_json(top | {"digest": digest(top)}).encode())
 
 
-def _pretty(data: Json) -> str:
+def _format_json(data: Json) -> str:
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -70,14 +70,18 @@ def _add_files(number: int, artifact: Artifact, files: dict[str, str]) -> str:
     data = encode_object(artifact)
     for key in sorted(_LONG_FIELDS & data.keys()):
         if text := getattr(artifact, key):
-            name = base + ("" if key in ("code", "text") else f"-{key}") + _suffix(artifact, key)
+            name = (
+                base
+                + ("" if key in ("code", "text") else f"-{key}")
+                + _choose_suffix(artifact, key)
+            )
             files[name] = text
             data[key] = {_FILE: name}
-    files[f"{base}.json"] = _pretty(data)
+    files[f"{base}.json"] = _format_json(data)
     return f"{base}.json"
 
 
-def _suffix(artifact: Artifact, key: str) -> str:
+def _choose_suffix(artifact: Artifact, key: str) -> str:
     if artifact.kind == "graph" and key == "code":
         return ".py"
     return _SUFFIXES.get(getattr(artifact, "language", ""), ".txt")

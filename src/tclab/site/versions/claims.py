@@ -31,7 +31,7 @@ def _has_no_gpu(run: Run) -> bool:
 
 def claim_outcomes(snippet: Snippet, run: Run) -> Mapping[str, str]:
     """Return the outcome of each claim of a run, by name."""
-    return {claim.name: _outcome(run, run.claim(claim.name)) for claim in snippet.claims}
+    return {claim.name: _find_outcome(run, run.claim(claim.name)) for claim in snippet.claims}
 
 
 def held_under(record: VersionRecord, snippet: Snippet, claim: str) -> bool:
@@ -40,7 +40,7 @@ def held_under(record: VersionRecord, snippet: Snippet, claim: str) -> bool:
     return same and record.claims[snippet.name].get(claim) == HELD
 
 
-def _outcome(run: Run, claim: Claim | None) -> str:
+def _find_outcome(run: Run, claim: Claim | None) -> str:
     if claim is not None and claim.reached:
         return HELD if claim.held else FALSE
     whole = run.failure is None or run.failure.cause == "assertion"

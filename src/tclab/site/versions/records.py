@@ -71,14 +71,14 @@ def write(path: Path, record: VersionRecord) -> None:
         _encode_compile(each, bodies) for each in sorted(record.compiles, key=lambda e: e.key)
     ]
     parts = {
-        "claims": _object(record.claims),
-        "sources": _object(record.sources),
-        "verdicts": _object(record.verdicts),
-        "compiles": _lines("[]", map(_json, compiles)),
-        "bodies": _object(bodies),
+        "claims": _format_object(record.claims),
+        "sources": _format_object(record.sources),
+        "verdicts": _format_object(record.verdicts),
+        "compiles": _format_lines("[]", map(_format_json, compiles)),
+        "bodies": _format_object(bodies),
     }
     text = "".join(f',\n "{name}": {lines}' for name, lines in parts.items())
-    head = f'"format": {_json(FORMAT)},\n "machine": {_json(asdict(record.machine))}'
+    head = f'"format": {_format_json(FORMAT)},\n "machine": {_format_json(asdict(record.machine))}'
     path.parent.mkdir(parents=True, exist_ok=True)
     files.replace(path, f"{{\n {head}{text}\n}}\n")
 
@@ -102,15 +102,17 @@ def read_all(folder: Path) -> list[VersionRecord]:
     return sorted(map(read, folder.glob("torch*.json")), key=lambda each: each.machine.version)
 
 
-def _object(items: Mapping[str, Any]) -> str:
-    return _lines("{}", (f"{_json(key)}: {_json(items[key])}" for key in sorted(items)))
+def _format_object(items: Mapping[str, Any]) -> str:
+    return _format_lines(
+        "{}", (f"{_format_json(key)}: {_format_json(items[key])}" for key in sorted(items))
+    )
 
 
-def _lines(brackets: str, items: Iterable[str]) -> str:
+def _format_lines(brackets: str, items: Iterable[str]) -> str:
     return "\n  ".join([brackets[0], ",\n  ".join(items)]) + f"\n {brackets[1]}"
 
 
-def _json(value: Any) -> str:
+def _format_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -147,10 +149,10 @@ def _encode_kernel(kernel: KernelIdentity, bodies: dict[str, str]) -> dict[str, 
 def _encode_fields(value: Any) -> dict[str, Any]:
     """Encode the fields of an object that differ from their defaults."""
     named = ((each, getattr(value, each.name)) for each in fields(value))
-    return {each.name: encode(item) for each, item in named if item != _default(each)}
+    return {each.name: encode(item) for each, item in named if item != _find_default(each)}
 
 
-def _default(each: Field[Any]) -> Any:
+def _find_default(each: Field[Any]) -> Any:
     return each.default if each.default_factory is MISSING else each.default_factory()
 
 

@@ -72,7 +72,7 @@ class Step:
 
         A snippet that failed under one version is left out: the outcomes are unknown.
         """
-        olds, news = (_claims(record) for record in (self.before, self.after))
+        olds, news = (_read_claims(record) for record in (self.before, self.after))
         both = ((name, olds[name], news[name]) for name in olds if name in news)
         rows = (row for row in both if row[1] != row[2] and FAILED not in row)
         return tuple(sorted(rows, key=lambda row: (row[1] != HELD, row)))
@@ -150,7 +150,7 @@ class Part:
         """(name, bytes before, bytes after) of the pairs whose planned bytes differ, largest growth
         first.
         """
-        rows = tuple(_memory(self.pairs))
+        rows = tuple(_compare_memory(self.pairs))
         return tuple(sorted(rows, key=lambda row: row[1] / row[2] if row[2] else 0.0))
 
     def changed_by_stage(self) -> dict[str, int]:
@@ -159,7 +159,7 @@ class Part:
         return dict(Counter(part for parts in found for part in parts))
 
 
-def _memory(pairs: Iterable[Pair]) -> Iterator[tuple[str, int, int]]:
+def _compare_memory(pairs: Iterable[Pair]) -> Iterator[tuple[str, int, int]]:
     for each in pairs:
         old, new = (s.snapshot.planned_bytes for s in (each.upgrade.before, each.upgrade.after))
         if not each.upgrade.failed_sides and None not in (old, new) and old != new:
@@ -172,7 +172,7 @@ def _capture(compiled: Compile) -> ExplainResult:
     return ExplainResult(Report(compiled.name, "", snapshot=compiled.snapshot))
 
 
-def _claims(record: VersionRecord) -> dict[str, str]:
+def _read_claims(record: VersionRecord) -> dict[str, str]:
     every = ((f"{name}#{claim}", outcome) for name, outcomes in record.claims.items()
              for claim, outcome in outcomes.items())  # fmt: skip
     return dict(every)

@@ -18,8 +18,14 @@ SummaryRow = tuple[str, str, str | None]
 
 def first(step: Step) -> Table:
     """Return the changes that matter most to a user who upgrades, worst first."""
-    moving = [*_failed_compiles(step), *_result_changes(step), *_operators(step)]
-    rows = [*moving, *_breaks(step), *_memory(step), *_claims(step), *_unchanged_parts(step)]
+    moving = [*_failed_compiles(step), *_result_changes(step), *_list_operators(step)]
+    rows = [
+        *moving,
+        *_list_breaks(step),
+        *_list_memory(step),
+        *_list_claims(step),
+        *_unchanged_parts(step),
+    ]
     return Table(
         title=f"From {step.before.release} to {step.after.release}, worst first",
         name="first",
@@ -46,11 +52,11 @@ def _result_changes(step: Step) -> Iterator[SummaryRow]:
     ]
     for form in sorted({c.form for c, _, _ in every if c.form.can_move_numbers},
                        key=lambda e: (-NUMERIC_EFFECTS.index(e.numbers), e.name)):  # fmt: skip
-        places = (f"{_kernels(c, part)} {name}" for c, part, name in every if c.form == form)
+        places = (f"{_count_kernels(c, part)} {name}" for c, part, name in every if c.form == form)
         yield f"kernels: {form.title}{form.issue_suffix}", "; ".join(places), form.numbers
 
 
-def _kernels(cause: Cause, part: Part) -> str:
+def _count_kernels(cause: Cause, part: Part) -> str:
     return f"{len(cause.pairs)} in {part.count_functions(cause)} of {len(part.pairs)}"
 
 
@@ -58,7 +64,7 @@ def _part_name(key: tuple[str, str]) -> str:
     return f"{key[0]}, {key[1]}"
 
 
-def _operators(step: Step) -> Iterator[SummaryRow]:
+def _list_operators(step: Step) -> Iterator[SummaryRow]:
     for key, part in step.parts.items():
         if number := sum(each.other_operators for each in part.pairs):
             yield (
@@ -78,7 +84,7 @@ def _unchanged_parts(step: Step) -> Iterator[SummaryRow]:
             )
 
 
-def _breaks(step: Step) -> Iterator[SummaryRow]:
+def _list_breaks(step: Step) -> Iterator[SummaryRow]:
     for each in step.pairs:
         for change in each.upgrade.comparison.changes:
             if change.part == "graph breaks":
@@ -86,7 +92,7 @@ def _breaks(step: Step) -> Iterator[SummaryRow]:
                 yield what, f"{each.before.name} for {each.before.target}: {change.title}", None
 
 
-def _memory(step: Step) -> Iterator[SummaryRow]:
+def _list_memory(step: Step) -> Iterator[SummaryRow]:
     for key, part in step.parts.items():
         more = [row for row in part.memory if row[2] > row[1]]
         if more:
@@ -95,7 +101,7 @@ def _memory(step: Step) -> Iterator[SummaryRow]:
             yield "planned memory grew", f"{len(more)} of {_part_name(key)}; {most}", NO
 
 
-def _claims(step: Step) -> Iterator[SummaryRow]:
+def _list_claims(step: Step) -> Iterator[SummaryRow]:
     counts = (
         ("sentences of this book that held and do not", len(step.became_false)),
         ("sentences of this book that hold now", len(step.became_true)),
@@ -111,11 +117,11 @@ def levels(step: Step) -> Table:
         name="levels",
         columns=("compiled", "each has", "kernels", SAME_TEXT, SAME_BODY, REWRITTEN, DIFFERS,
                  "on one side", "with a cause", "no cause known"),
-        rows=tuple(_levels(key, part) for key, part in step.parts.items()),
+        rows=tuple(_count_levels(key, part) for key, part in step.parts.items()),
     )  # fmt: skip
 
 
-def _levels(key: tuple[str, str], part: Part) -> tuple[str | int, ...]:
+def _count_levels(key: tuple[str, str], part: Part) -> tuple[str | int, ...]:
     counts = part.levels
     alone = len(part.kernels) - sum(counts.values())
     agree = (counts.get(level, 0) for level in (SAME_TEXT, SAME_BODY, REWRITTEN, DIFFERS))

@@ -18,7 +18,7 @@ class KernelSizes:
     other_modes: tuple[str, ...] = ()
 
 
-def _matrices(*gpu: tuple[int, int]) -> Sizes:
+def _matrix_sizes(*gpu: tuple[int, int]) -> Sizes:
     """Return sizes in rows and columns: the given ones for a GPU, one for a CPU, a tiny one.
 
     The CPU's is larger than its last-level cache.
@@ -44,29 +44,29 @@ _WIDE = (8192, 32000)  # a batch of tokens over a vocabulary
 _TRITON = ("triton",)
 
 KERNELS: dict[str, KernelSizes] = {
-    "pointwise_chain": KernelSizes(_matrices(_LARGE, _SMALL)),
-    "bias_gelu": KernelSizes(_matrices(_LARGE, _SMALL)),
-    "swiglu": KernelSizes(_matrices(_LARGE, _SMALL)),
-    "softmax": KernelSizes(_matrices(_LARGE, _SMALL), _TRITON),
-    "softmax_written_out": KernelSizes(_matrices(_LARGE)),
-    "cross_entropy": KernelSizes(_matrices(_WIDE)),
-    "cross_entropy_training": KernelSizes(_matrices(_WIDE)),
-    "layer_norm": KernelSizes(_matrices(_LARGE, _SMALL)),
-    "layer_norm_training": KernelSizes(_matrices(_LARGE)),
-    "rms_norm": KernelSizes(_matrices(_LARGE, _SMALL), _TRITON),
-    "rms_norm_training": KernelSizes(_matrices(_LARGE)),
+    "pointwise_chain": KernelSizes(_matrix_sizes(_LARGE, _SMALL)),
+    "bias_gelu": KernelSizes(_matrix_sizes(_LARGE, _SMALL)),
+    "swiglu": KernelSizes(_matrix_sizes(_LARGE, _SMALL)),
+    "softmax": KernelSizes(_matrix_sizes(_LARGE, _SMALL), _TRITON),
+    "softmax_written_out": KernelSizes(_matrix_sizes(_LARGE)),
+    "cross_entropy": KernelSizes(_matrix_sizes(_WIDE)),
+    "cross_entropy_training": KernelSizes(_matrix_sizes(_WIDE)),
+    "layer_norm": KernelSizes(_matrix_sizes(_LARGE, _SMALL)),
+    "layer_norm_training": KernelSizes(_matrix_sizes(_LARGE)),
+    "rms_norm": KernelSizes(_matrix_sizes(_LARGE, _SMALL), _TRITON),
+    "rms_norm_training": KernelSizes(_matrix_sizes(_LARGE)),
     "rotary": KernelSizes(_one_number_sizes("tokens", (32768, 2048), (2048,), 16)),
     "matmul_bias_gelu": KernelSizes(_one_number_sizes("n", (8192, 2048), (1024,), 32)),
     "matmul_fp8": KernelSizes(_one_number_sizes("n", (8192, 2048), (), 32)),
     "attention": KernelSizes(_one_number_sizes("tokens", (8192, 1024), (512,), 16)),
-    "row_sum": KernelSizes(_matrices(_LARGE, (1048576, 64))),
-    "column_sum": KernelSizes(_matrices(_LARGE, (1048576, 64))),
-    "full_norm": KernelSizes(_matrices(_LARGE)),
-    "cumulative_sum": KernelSizes(_matrices(_LARGE, (65536, 512))),
-    "gather": KernelSizes(_matrices((65536, 4096))),
-    "scatter_add": KernelSizes(_matrices((65536, 1024))),
-    "transpose_add": KernelSizes(_matrices(_LARGE)),
-    "dropout": KernelSizes(_matrices(_LARGE)),
+    "row_sum": KernelSizes(_matrix_sizes(_LARGE, (1048576, 64))),
+    "column_sum": KernelSizes(_matrix_sizes(_LARGE, (1048576, 64))),
+    "full_norm": KernelSizes(_matrix_sizes(_LARGE)),
+    "cumulative_sum": KernelSizes(_matrix_sizes(_LARGE, (65536, 512))),
+    "gather": KernelSizes(_matrix_sizes((65536, 4096))),
+    "scatter_add": KernelSizes(_matrix_sizes((65536, 1024))),
+    "transpose_add": KernelSizes(_matrix_sizes(_LARGE)),
+    "dropout": KernelSizes(_matrix_sizes(_LARGE)),
 }
 
 CEILINGS: dict[str, Sizes] = {
@@ -121,21 +121,21 @@ class TimedModel:
     cpu: bool = False
 
 
-def _timm(name: str, large: int = 64, train: int = 0, pixels: int = 224) -> TimedModel:
+def _timm_model(name: str, large: int = 64, train: int = 0, pixels: int = 224) -> TimedModel:
     size: Size = {"name": name, "pixels": pixels}
     return TimedModel(
         f"timm/{name}", "models.timm_models:vision", "vision", large, train, size, ("timm",)
     )
 
 
-def _text(name: str, large: int = 32, train: int = 0, tokens: int = 128) -> TimedModel:
+def _text_model(name: str, large: int = 32, train: int = 0, tokens: int = 128) -> TimedModel:
     size: Size = {"name": name, "tokens": tokens}
     builder, needs = "models.transformers_models:text", ("transformers",)
     kind = "speech" if name in ("whisper_base", "wav2vec2_base") else "language"
     return TimedModel(f"transformers/{name}", builder, kind, large, train, size, needs)
 
 
-def _own(name: str, kind: str, large: int, train: int = 0) -> TimedModel:
+def _torch_model(name: str, kind: str, large: int, train: int = 0) -> TimedModel:
     return TimedModel(
         f"torch/{name}", f"models.torch_models:{name}", kind, large, train, {}, (), cpu=True
     )
@@ -144,48 +144,48 @@ def _own(name: str, kind: str, large: int, train: int = 0) -> TimedModel:
 #: The first models are of different kinds, so that a run that ends early has measured some of each
 #: kind.
 MODELS: tuple[TimedModel, ...] = (
-    _timm("resnet50", train=32),
-    _text("bert_base", train=32),
-    _timm("vit_base_patch16_224", train=32),
-    _text("gpt2", train=8, large=8, tokens=512),
-    _own("unet", "diffusion", 8, 8),
-    _own("dlrm", "recommendation", 4096, 4096),
-    _text("llama_small", large=8, train=4, tokens=512),
-    _timm("mobilenetv3_large_100", train=32),
-    _text("whisper_base", large=8),
-    _timm("convnext_tiny", train=32),
-    _own("lstm", "language", 64, 64),
-    _text("t5_small", train=32),
-    _timm("swin_tiny_patch4_window7_224", train=32),
-    _text("distilbert", train=32),
-    _timm("efficientnet_b0", train=32),
-    _own("transformer", "language", 32, 32),
-    _timm("resnet18", train=32),
-    _text("roberta_base", train=32),
-    _timm("deit_small_patch16_224", train=32),
-    _text("opt_125m", large=8, train=8, tokens=512),
-    _timm("mixer_b16_224", train=32),
-    _text("albert_base", train=32),
-    _timm("vgg16", train=32),
-    _text("bart_base", large=16, train=16),
-    _timm("densenet121", train=32),
-    _text("electra_small", train=32),
-    _timm("regnety_032", train=32),
-    _text("wav2vec2_base", large=8),
-    _timm("mobilenetv2_100", train=32),
-    _text("pythia_160m", large=8, train=8, tokens=512),
-    _timm("inception_v3", train=32, pixels=299),
-    _text("qwen2_small", large=8, train=4, tokens=512),
-    _timm("resnext50_32x4d", train=32),
-    _text("deberta_small", train=32),
-    _timm("levit_128", train=32),
-    _timm("beit_base_patch16_224", train=32),
-    _timm("poolformer_s12", train=32),
-    _timm("gmlp_s16_224", train=32),
-    _timm("mobilevit_s", train=32),
-    _timm("repvgg_a2", train=32),
-    _timm("ghostnet_100", train=32),
-    _timm("nfnet_l0", train=32),
-    _timm("xcit_small_12_p16_224", train=32),
-    _timm("res2net50_26w_4s", train=32),
+    _timm_model("resnet50", train=32),
+    _text_model("bert_base", train=32),
+    _timm_model("vit_base_patch16_224", train=32),
+    _text_model("gpt2", train=8, large=8, tokens=512),
+    _torch_model("unet", "diffusion", 8, 8),
+    _torch_model("dlrm", "recommendation", 4096, 4096),
+    _text_model("llama_small", large=8, train=4, tokens=512),
+    _timm_model("mobilenetv3_large_100", train=32),
+    _text_model("whisper_base", large=8),
+    _timm_model("convnext_tiny", train=32),
+    _torch_model("lstm", "language", 64, 64),
+    _text_model("t5_small", train=32),
+    _timm_model("swin_tiny_patch4_window7_224", train=32),
+    _text_model("distilbert", train=32),
+    _timm_model("efficientnet_b0", train=32),
+    _torch_model("transformer", "language", 32, 32),
+    _timm_model("resnet18", train=32),
+    _text_model("roberta_base", train=32),
+    _timm_model("deit_small_patch16_224", train=32),
+    _text_model("opt_125m", large=8, train=8, tokens=512),
+    _timm_model("mixer_b16_224", train=32),
+    _text_model("albert_base", train=32),
+    _timm_model("vgg16", train=32),
+    _text_model("bart_base", large=16, train=16),
+    _timm_model("densenet121", train=32),
+    _text_model("electra_small", train=32),
+    _timm_model("regnety_032", train=32),
+    _text_model("wav2vec2_base", large=8),
+    _timm_model("mobilenetv2_100", train=32),
+    _text_model("pythia_160m", large=8, train=8, tokens=512),
+    _timm_model("inception_v3", train=32, pixels=299),
+    _text_model("qwen2_small", large=8, train=4, tokens=512),
+    _timm_model("resnext50_32x4d", train=32),
+    _text_model("deberta_small", train=32),
+    _timm_model("levit_128", train=32),
+    _timm_model("beit_base_patch16_224", train=32),
+    _timm_model("poolformer_s12", train=32),
+    _timm_model("gmlp_s16_224", train=32),
+    _timm_model("mobilevit_s", train=32),
+    _timm_model("repvgg_a2", train=32),
+    _timm_model("ghostnet_100", train=32),
+    _timm_model("nfnet_l0", train=32),
+    _timm_model("xcit_small_12_p16_224", train=32),
+    _timm_model("res2net50_26w_4s", train=32),
 )

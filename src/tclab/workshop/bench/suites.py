@@ -22,16 +22,16 @@ def list_steps(suite: str, scale: str) -> list[Step]:
     if suite not in NAMES:
         raise BadRequest(f"--suite {suite}", "is no suite", f"one of: {', '.join(NAMES)}")
     makers = {
-        "ceilings": _ceilings,
-        "kernels": _kernels,
-        "sweeps": _sweeps,
-        "models": _models,
-        "cpu": _cpu,
+        "ceilings": _list_ceilings,
+        "kernels": _list_kernels,
+        "sweeps": _list_sweeps,
+        "models": _list_models,
+        "cpu": _list_cpu_steps,
     }
     return list(makers[suite](scale))
 
 
-def _ceilings(scale: str) -> Iterator[Step]:
+def _list_ceilings(scale: str) -> Iterator[Step]:
     for name, sizes in CEILINGS.items():
         for label, size in sizes.get(scale, {}).items():
             case = Case(
@@ -40,7 +40,7 @@ def _ceilings(scale: str) -> Iterator[Step]:
             yield case, (EAGER,)
 
 
-def _kernels(scale: str) -> Iterator[Step]:
+def _list_kernels(scale: str) -> Iterator[Step]:
     cases = list(_kernel_cases(scale))
     for case in cases:
         yield case, tuple(mode for mode in case.modes if mode not in _TUNED)
@@ -57,7 +57,7 @@ def _kernel_cases(scale: str) -> Iterator[Case]:
             )
 
 
-def _sweeps(scale: str) -> Iterator[Step]:
+def _list_sweeps(scale: str) -> Iterator[Step]:
     """Yield one model at each batch, and one at each length of its texts."""
     cases = [_batch_case(batch, scale) for batch in BATCHES[scale]]
     yield from ((case, _PLAIN) for case in cases)
@@ -83,7 +83,7 @@ def _length_case(tokens: int, scale: str) -> Case:
     )
 
 
-def _models(scale: str) -> Iterator[Step]:
+def _list_models(scale: str) -> Iterator[Step]:
     large = [_model_case(m, "inference", scale, m.large) for m in MODELS]
     training = [_model_case(m, "training", scale, m.train) for m in MODELS if m.train]
     single = [_model_case(m, "inference", scale, 1) for m in MODELS]
@@ -102,10 +102,10 @@ def _model_case(model: TimedModel, phase: str, scale: str, batch: int) -> Case:
     return Case(name, builder, phase, (*_PLAIN, AUTOTUNE), size, model.needs)
 
 
-def _cpu(scale: str) -> Iterator[Step]:
+def _list_cpu_steps(scale: str) -> Iterator[Step]:
     """Yield kernels and torch's own models on a CPU, in eager and default mode."""
     scale = "cpu" if scale == "gpu" else scale
-    yield from _ceilings(scale)
+    yield from _list_ceilings(scale)
     modes = (EAGER, DEFAULT)
     for case in _kernel_cases(scale):
         yield case, modes

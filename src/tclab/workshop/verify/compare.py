@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     It is 1 if a kernel differs or PyTorch is missing, 2 for an unknown name, else 0.
     """
-    options = _parser().parse_args(arguments)
+    options = _make_parser().parse_args(arguments)
     until = time.monotonic() + options.seconds
     sides = (options.side,) if options.side else SIDES
     run = ComparisonOptions(options.corpus, options.target, options.out, options.jobs, until, sides)
@@ -54,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if report["different"] else 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tclab.workshop.verify.compare", description=__doc__)
     parser.add_argument("names", nargs="*", help="functions or families; all by default")
     parser.add_argument("--out", type=Path, required=True, help="folder of the results")

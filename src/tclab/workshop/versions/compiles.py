@@ -23,7 +23,7 @@ def main() -> None:
 
     folder, corpus, target, *names = sys.argv[1:]
     here, known = machine.here(), examples(corpus)
-    more = {"packages": _packages()} if corpus == "models" else {}
+    more = {"packages": _describe_packages()} if corpus == "models" else {}
     for name in names or known:
         path = Path(folder, corpus, target, f"{name.replace('/', '-')}.json")
         if not path.exists():
@@ -54,7 +54,7 @@ def compile_example(example: Any, target: str, here: Provenance) -> dict[str, An
     return {"name": example.name, "snapshot": encode(snapshot)}
 
 
-def _packages() -> str:
+def _describe_packages() -> str:
     """Return the versions of the models' packages: ``timm 1.0.31, transformers 5.17.0``."""
     return ", ".join(f"{name} {metadata.version(name)}" for name in ("timm", "transformers"))
 

@@ -102,7 +102,7 @@ class _GraphUnits:
         flipped = [
             TimedAnswer(q, CHOICES[q.choice][1])
             for i in variant.flipped
-            for q in self._questions(i)
+            for q in self._list_questions(i)
         ]
         required = self._required_answers(unnumbered_code(kernel), variant.flipped)
         return replace(_add_answers(kernel, [*flipped, *required]), name=f"{kernel.name}-other")
@@ -116,10 +116,12 @@ class _GraphUnits:
         minimal = [groups for groups in removing if not any(other < groups for other in removing)]
         needed = sorted({group for groups in minimal for group in groups})
         return [
-            TimedAnswer(q, CHOICES[q.choice][0]) for group in needed for q in self._questions(group)
+            TimedAnswer(q, CHOICES[q.choice][0])
+            for group in needed
+            for q in self._list_questions(group)
         ]
 
-    def _questions(self, group: int) -> tuple[TimedQuestion, ...]:
+    def _list_questions(self, group: int) -> tuple[TimedQuestion, ...]:
         return self.graph.groups[group]
 
 

@@ -28,12 +28,12 @@ def _prepare_child() -> None:
 
 def leave(error: BaseException | None, file: str) -> NoReturn:
     """End a forked process as Python would, after the snippet's `file` returned or raised."""
-    status = _status(error, file)
+    status = _print_and_get_status(error, file)
     finish()
     os._exit(status)
 
 
-def _status(error: BaseException | None, file: str) -> int:
+def _print_and_get_status(error: BaseException | None, file: str) -> int:
     """Print the error to stderr, as Python does at its end, and return Python's exit status."""
     if error is None:
         return 0

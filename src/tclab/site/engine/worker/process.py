@@ -148,7 +148,7 @@ def _execute(job: JobFile, register: claims.ClaimRegister) -> BaseException | No
         claims.insert_claim_blocks(tree, claims.find(tree, job["source"], job["file"]))
         main = _make_main_module(job).__dict__
         main[claims.REGISTER] = register
-        _runner(job["runner"])(tree, job, main)
+        _import_runner(job["runner"])(tree, job, main)
     except BaseException as error:  # SystemExit and KeyboardInterrupt are results too
         return error
     return None
@@ -159,7 +159,7 @@ def _run_plainly(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> None:
     exec(claims.compile_tree(tree, job["file"]), main)
 
 
-def _runner(name: str) -> Runner:
+def _import_runner(name: str) -> Runner:
     """Import the function that executes the file, by its dotted name."""
     module, _, function = name.rpartition(".")
     return getattr(importlib.import_module(module), function) if module else _run_plainly
@@ -193,31 +193,31 @@ def _make_report(error: BaseException | None, job: JobFile, noted: ClaimResults)
     if error is None:
         return Returned(ended="returned", **noted)
     if job["raises"] and is_a(error, job["raises"]):
-        return AsDeclared(ended="as declared", raised=_clean_message(_message(error)), **noted)
+        return AsDeclared(ended="as declared", raised=_clean_message(_read_message(error)), **noted)
     tb = forked.from_file(error.__traceback__, job["file"])
     return Stopped(
-        ended=_cause(error),
-        message=_clean_message(_message(error)),
-        line=_line(tb, job["file"]) or getattr(error, "lineno", None),
+        ended=_classify(error),
+        message=_clean_message(_read_message(error)),
+        line=_find_line(tb, job["file"]) or getattr(error, "lineno", None),
         traceback=_clean_message("".join(traceback.format_exception(type(error), error, tb))),
         hint=_hint(error),
         **noted,
     )
 
 
-def _cause(error: BaseException) -> Literal["raised", "assertion", "exit"]:
+def _classify(error: BaseException) -> Literal["raised", "assertion", "exit"]:
     if isinstance(error, SystemExit):
         return "exit"
     return "assertion" if isinstance(error, AssertionError) else "raised"
 
 
-def _line(tb: types.TracebackType | None, file: str) -> int | None:
+def _find_line(tb: types.TracebackType | None, file: str) -> int | None:
     """Return the number of the snippet's innermost line in a traceback; None if it has none."""
     frames = traceback.extract_tb(tb)
     return next((f.lineno for f in reversed(frames) if f.filename == file), None)
 
 
-def _message(error: BaseException) -> str:
+def _read_message(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return f"sys.exit({error.code!r})"
     return "".join(traceback.format_exception_only(type(error), error)).strip()
@@ -267,7 +267,7 @@ _HINTS = machine.CXX_STEPS | {
 
 
 def _hint(error: BaseException) -> str:
-    text = _message(error)
+    text = _read_message(error)
     missing = error.name if isinstance(error, ModuleNotFoundError) else None
     usual = f"pip install {missing}" if missing and "." not in missing else ""
     return next((step for part, step in _HINTS.items() if part in text), usual)
@@ -296,7 +296,7 @@ class Collector:
     def __call__(self, artifact: Artifact) -> None:
         if os.getpid() != self._process:  # this is a process that the snippet forked
             return
-        data = encode(replace(artifact, name=self._unique(artifact.name)))
+        data = encode(replace(artifact, name=self._make_unique(artifact.name)))
         line = json.dumps(scrub_data(data, _clean)).encode() + b"\n"
         self._size += len(line)
         if self._size > _MAX_SHOWN:
@@ -306,7 +306,7 @@ class Collector:
         ) as file:  # with one write, so that lines of threads do not mix
             file.write(line)
 
-    def _unique(self, name: str) -> str:
+    def _make_unique(self, name: str) -> str:
         """Return `name`, or ``name-2`` and so on if the name is taken."""
         number, unique = 1, name
         while unique in self._names:

@@ -53,7 +53,7 @@ def judge(
         "capstone", path.name, answers.read_text(path), path.resolve().parent, (), seconds
     )
     answers.check_syntax(answer)
-    snippet = _snippet(path, answer.text, name or _model_name(answer.text, where), seconds)
+    snippet = _make_snippet(path, answer.text, name or _model_name(answer.text, where), seconds)
     runs = schedule.run(
         [snippet], plan, on_event=on_event, environment="check", force=True, keep=lambda run: None
     )
@@ -80,7 +80,7 @@ def _model_name(text: str, where: str) -> str:
     raise LabError(where, f"none of {', '.join(NAMES)} is in it", step)
 
 
-def _snippet(path: Path, text: str, name: str, seconds: float) -> Snippet:
+def _make_snippet(path: Path, text: str, name: str, seconds: float) -> Snippet:
     request = json.dumps({"path": str(path.resolve()), "name": name})
     return Snippet(
         name=f"check/capstone_{os.getpid()}",

@@ -36,13 +36,13 @@ def run(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> None:
     with load.import_module(path) as module:
         model = subject.find(module, job["file"], name, (), grad=False)
         with torch.no_grad():
-            results = _findings(report, model, dict(getattr(module, "EXPLAINED", {})))
+            results = _make_findings(report, model, dict(getattr(module, "EXPLAINED", {})))
     display.show(findings.findings_table(results[0]))
     display.show(findings.times_table(results[1]))
     display.show(report, name="report")
 
 
-def _findings(
+def _make_findings(
     report: Report, model: subject.Subject, explained: dict[str, str]
 ) -> tuple[list[findings.Finding], Timing]:
     calls = list(model.calls())
@@ -65,19 +65,21 @@ def _measure_times(fn: Callable[..., Any], calls: list[Call]) -> tuple[Timing, C
 
     torch.compiler.reset()
     compiled = torch.compile(fn)
-    first = _seconds(compiled, calls)
+    first = _time_calls(compiled, calls)
     with tclab.capture() as capture:
-        _seconds(compiled, calls)
+        _time_calls(compiled, calls)
     eager_times, compiled_times = [], []
-    _seconds(fn, calls)
+    _time_calls(fn, calls)
     for _ in range(_ROUNDS):
-        eager_times.append(_seconds(fn, calls))
-        compiled_times.append(_seconds(compiled, calls))
+        eager_times.append(_time_calls(fn, calls))
+        compiled_times.append(_time_calls(compiled, calls))
     words = f"{len(calls)} example call{'s' * (len(calls) > 1)}"
-    return Timing(_spread(eager_times), _spread(compiled_times), first, words), capture
+    return Timing(
+        _measure_spread(eager_times), _measure_spread(compiled_times), first, words
+    ), capture
 
 
-def _seconds(fn: Callable[..., Any], calls: list[Call]) -> float:
+def _time_calls(fn: Callable[..., Any], calls: list[Call]) -> float:
     start = time.perf_counter()
     for call in calls:
         fn(*call.args, **dict(call.kwargs))
@@ -86,7 +88,7 @@ def _seconds(fn: Callable[..., Any], calls: list[Call]) -> float:
     return time.perf_counter() - start
 
 
-def _spread(seconds: list[float]) -> tuple[float, float, float]:
+def _measure_spread(seconds: list[float]) -> tuple[float, float, float]:
     low, median, high = statistics.quantiles(seconds, n=4)
     return low, median, high
 
@@ -101,18 +103,18 @@ def _largest_errors(fn: Callable[..., Any], calls: list[Call]) -> tuple[float, f
     exact = _copy_in_float64(fn)
     worst_compiled = worst_eager = scale = eps = 0.0
     for call in calls:
-        eager = _tensors(fn(*call.args, **dict(call.kwargs)))
-        ours = _tensors(compiled(*call.args, **dict(call.kwargs)))
+        eager = _collect_tensors(fn(*call.args, **dict(call.kwargs)))
+        ours = _collect_tensors(compiled(*call.args, **dict(call.kwargs)))
         true = _float64_results(exact, call) or [t.double() for t in eager]
         for a, b, t in zip(ours, eager, true, strict=True):
-            worst_compiled = max(worst_compiled, _distance(a, t))
-            worst_eager = max(worst_eager, _distance(b, t))
+            worst_compiled = max(worst_compiled, _measure_distance(a, t))
+            worst_eager = max(worst_eager, _measure_distance(b, t))
             scale = max(scale, float(t.abs().max()) if t.numel() else 0.0)
             eps = max(eps, torch.finfo(b.dtype).eps if b.is_floating_point() else 0.0)
     return worst_compiled, worst_eager, max(4 * worst_eager, 64 * eps * scale)
 
 
-def _distance(a: torch.Tensor, b: torch.Tensor) -> float:
+def _measure_distance(a: torch.Tensor, b: torch.Tensor) -> float:
     """Return the largest absolute difference; infinity if the shapes differ, or only `a` has a
     NaN.
     """
@@ -125,14 +127,14 @@ def _distance(a: torch.Tensor, b: torch.Tensor) -> float:
     return float(difference.nan_to_num(0).max()) if difference.numel() else 0.0
 
 
-def _tensors(value: object) -> list[torch.Tensor]:
+def _collect_tensors(value: object) -> list[torch.Tensor]:
     """Collect the tensors of a result, nested ones too, in order."""
     if isinstance(value, torch.Tensor):
         return [value]
     parts = value.values() if isinstance(value, Mapping) else value
     if not isinstance(parts, Iterable) or isinstance(parts, (str, bytes)):
         return []
-    return [tensor for part in parts for tensor in _tensors(part)]
+    return [tensor for part in parts for tensor in _collect_tensors(part)]
 
 
 def _copy_in_float64(fn: Callable[..., Any]) -> Callable[..., Any] | None:
@@ -155,7 +157,7 @@ def _float64_results(exact: Callable[..., Any] | None, call: Call) -> list[torch
     try:
         args = [_to_float64(value) for value in call.args]
         kwargs = {name: _to_float64(value) for name, value in dict(call.kwargs).items()}
-        return [tensor.double() for tensor in _tensors(exact(*args, **kwargs))]
+        return [tensor.double() for tensor in _collect_tensors(exact(*args, **kwargs))]
     except Exception:  # such as for an operation without float64
         return []
 

@@ -38,11 +38,11 @@ _QUESTION = re.compile(r"\A\s*# [^\n]*\n+> ")
 
 def text_problems(page: PageText) -> list[PageError]:
     """Return the errors in the text of a page."""
-    rules = (_fences, _headings, _chapter, _numbers, _universal)
+    rules = (_check_fences, _check_headings, _check_chapter, _check_numbers, _check_universal)
     return [problem for rule in rules for problem in rule(page)]
 
 
-def _fences(page: PageText) -> Iterator[PageError]:
+def _check_fences(page: PageText) -> Iterator[PageError]:
     """Check that lines meant for a block are in an executed fence, or quoted in another fence."""
     opening = {fence.line for fence in page.fences if not fence.is_executed}
     for number, line in page.lines:
@@ -54,7 +54,7 @@ def _fences(page: PageText) -> Iterator[PageError]:
             yield PageError(f"{page.page}:{number}", cause, step)
 
 
-def _headings(page: PageText) -> Iterator[PageError]:
+def _check_headings(page: PageText) -> Iterator[PageError]:
     if not page.headings or page.headings[0].level != 1:
         cause, step = "the page does not begin with its title", "write one: # Title"
         yield PageError(f"{page.page}:{page.body_line}", cause, step)
@@ -65,7 +65,7 @@ def _headings(page: PageText) -> Iterator[PageError]:
             yield PageError(f"{page.page}:{after.line}", cause, step)
 
 
-def _chapter(page: PageText) -> Iterator[PageError]:
+def _check_chapter(page: PageText) -> Iterator[PageError]:
     """Check that a chapter names its place in the compiler and begins with its question."""
     if not page.page.startswith(_CHAPTERS):
         return
@@ -80,7 +80,7 @@ def _chapter(page: PageText) -> Iterator[PageError]:
         yield PageError(f"{page.page}:{page.body_line}", cause, step)
 
 
-def _numbers(page: PageText) -> Iterator[PageError]:
+def _check_numbers(page: PageText) -> Iterator[PageError]:
     chosen = set(map(str, page.meta.get("chosen") or ()))
     for line, number in statements.typed_numbers(page):
         if number not in chosen:
@@ -96,7 +96,7 @@ def _numbers(page: PageText) -> Iterator[PageError]:
         yield PageError(f"{page.page}:1", cause, "take it out of the list")
 
 
-def _universal(page: PageText) -> Iterator[PageError]:
+def _check_universal(page: PageText) -> Iterator[PageError]:
     if page.page in PROJECT_PAGES:
         return
     for sentence in page.statements:

@@ -123,11 +123,11 @@ def read_blocks(text: MarkdownText) -> Iterator[Block]:
     for fence in text.fences:
         if fence.is_executed:
             calls = tuple(_read_calls(fence, text.page))
-            heading = _heading(text, fence)
+            heading = _find_heading(text, fence)
             yield Block(text.page, fence.line, fence.end, fence.code, heading, calls)
 
 
-def _heading(text: MarkdownText, fence: Fence) -> str:
+def _find_heading(text: MarkdownText, fence: Fence) -> str:
     before = max((other.end for other in text.fences if other.end < fence.line), default=0)
     between = [heading.words for heading in text.headings if before < heading.line < fence.line]
     return between[-1] if between else ""

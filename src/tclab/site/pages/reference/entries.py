@@ -58,10 +58,10 @@ def _entry_notes(
 def make_group(table: Table, run: Run, compare_versions: bool) -> Group:
     """Make the group of a table for the search and for the comparison of versions."""
     version = run.provenance.version.short if compare_versions else ""
-    return Group(table.name, table.title, version, tuple(_entries(table)))
+    return Group(table.name, table.title, version, tuple(_make_entries(table)))
 
 
-def _entries(table: Table) -> Iterator[Entry]:
+def _make_entries(table: Table) -> Iterator[Entry]:
     for name, *rest in cell_texts(table):
         words = " · ".join(text for text in rest if text != "–" and not _is_place(text))
         text = " ".join(words.split())

@@ -53,7 +53,7 @@ def _snippet_pages(book: Book) -> dict[str, str]:
 
 
 def _examples_of_run(snippet: Snippet, run: Run, url: str) -> Iterator[tuple[str, Example]]:
-    functions, pairs = _functions(snippet), _gallery_pairs(snippet)
+    functions, pairs = _map_functions(snippet), _gallery_pairs(snippet)
     for artifact in run.artifacts:
         if isinstance(artifact, Table) and artifact.columns[:3] == CAUSE_COLUMNS:
             for cause, identity, *_ in cell_texts(artifact):
@@ -66,7 +66,7 @@ def _examples_of_run(snippet: Snippet, run: Run, url: str) -> Iterator[tuple[str
                 yield item.gb_id, Example(snippet.title, functions[function], "", url, item)
 
 
-def _functions(snippet: Snippet) -> dict[str, str]:
+def _map_functions(snippet: Snippet) -> dict[str, str]:
     """Map the name of each function of a snippet to its source."""
     tree = ast.parse(snippet.source)
     defined = (node for node in tree.body if isinstance(node, ast.FunctionDef))

@@ -80,7 +80,7 @@ def _collect_opcodes(book: Book, stage: str) -> dict[str, _OpcodeUse]:
 
 def _opcode_forms(run: Run, stage: str) -> list[str]:
     """Return the opcodes with modifiers in a run's listings of a stage; cached on disk."""
-    listings = [each for artifact in run.artifacts for each in _listings(artifact, stage)]
+    listings = [each for artifact in run.artifacts for each in _find_listings(artifact, stage)]
     if not listings:
         return []
     text = fragments.cached(
@@ -91,7 +91,7 @@ def _opcode_forms(run: Run, stage: str) -> list[str]:
     return forms
 
 
-def _listings(artifact: Artifact, stage: str) -> Iterator[Listing]:
+def _find_listings(artifact: Artifact, stage: str) -> Iterator[Listing]:
     if isinstance(artifact, Chain):
         yield from (pane for pane in artifact.panes if pane.stage == stage)
     elif isinstance(artifact, Listing) and artifact.stage == stage:

@@ -54,20 +54,20 @@ def _draw_card(site: str, title: str, description: str) -> Any:
     image = Image.new("RGB", SIZE, _BACKGROUND)
     draw = ImageDraw.Draw(image)
     draw.rectangle((0, 0, 24, SIZE[1]), fill=_ACCENT)
-    draw.text((_LEFT, _TOP), site, font=_font(_TEXT_SIZE), fill=_TEXT_COLOUR)
+    draw.text((_LEFT, _TOP), site, font=_load_font(_TEXT_SIZE), fill=_TEXT_COLOUR)
     lines = textwrap.wrap(title, 24, max_lines=_MAX_LINES, placeholder=" …")
     draw.multiline_text(
-        (_LEFT, 170), "\n".join(lines), font=_font(_TITLE_SIZE), fill=_TITLE_COLOUR, spacing=14
+        (_LEFT, 170), "\n".join(lines), font=_load_font(_TITLE_SIZE), fill=_TITLE_COLOUR, spacing=14
     )
     words = textwrap.wrap(description, 58, max_lines=2, placeholder=" …")
     draw.multiline_text(
-        (_LEFT, 480), "\n".join(words), font=_font(_TEXT_SIZE), fill=_TEXT_COLOUR, spacing=10
+        (_LEFT, 480), "\n".join(words), font=_load_font(_TEXT_SIZE), fill=_TEXT_COLOUR, spacing=10
     )
     return image.quantize(16)  # with few colours the file is ten times smaller
 
 
 @lru_cache(maxsize=2)
-def _font(size: int) -> Any:
+def _load_font(size: int) -> Any:
     import matplotlib as mpl
     from PIL import ImageFont
 

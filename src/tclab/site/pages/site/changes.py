@@ -32,7 +32,7 @@ def html(block: RunningBlock, book: Book, run: Run) -> Html:
     claims, beliefs = _changed_table(block, run, "claims"), _changed_table(block, run, "beliefs")
     before, after = claims.columns[1:]
     held, holds = (
-        _sentences(block, book, [row for row in claims.rows if row[column] == _HELD])
+        _find_sentences(block, book, [row for row in claims.rows if row[column] == _HELD])
         for column in (1, 2)
     )
     # A sentence in both tables speaks of several versions, and is as true as before.
@@ -54,7 +54,7 @@ def _changed_table(block: RunningBlock, run: Run, name: str) -> Table:
     return table
 
 
-def _sentences(
+def _find_sentences(
     block: RunningBlock, book: Book, rows: Sequence[tuple[object, ...]]
 ) -> dict[_Line, None]:
     """Return the sentences on these claims, in order; a claim without a sentence appears by its

@@ -69,8 +69,8 @@ def drawing(highlighted: Any, up: str, place: str) -> Html:
     here = " and ".join(BOXES[name].label for name in names)
     svg = tag(
         "svg",
-        *_arrows(),
-        *(_box(box, up, name in names) for name, box in BOXES.items()),
+        *_draw_arrows(),
+        *(_draw_box(box, up, name in names) for name, box in BOXES.items()),
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {WIDTH} {HEIGHT}",
         role="group",
@@ -79,7 +79,7 @@ def drawing(highlighted: Any, up: str, place: str) -> Html:
     return tag("figure", svg, class_="tclab-way", data_search_exclude="")
 
 
-def _arrows() -> Iterator[Html]:
+def _draw_arrows() -> Iterator[Html]:
     """Yield the arrows between the boxes, with their labels."""
     head = markup('<path d="{}"/>', esc(_ARROWHEAD))
     marker = tag("marker", head, id="tclab-way-head", viewBox="-6 -5 7 10", orient="auto",
@@ -92,7 +92,7 @@ def _arrows() -> Iterator[Html]:
         yield tag("text", esc(text), x=x, y=y)
 
 
-def _box(box: Box, up: str, highlighted: bool) -> Html:
+def _draw_box(box: Box, up: str, highlighted: bool) -> Html:
     """Return a box with a link to its chapter; `highlighted` if it is the page's chapter."""
     frame = markup(
         '<rect x="{}" y="{}" width="{}" height="{}" rx="4"/>', box.x, box.y, box.width, box.height

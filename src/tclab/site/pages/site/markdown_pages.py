@@ -164,10 +164,10 @@ def _artifact_lines(artifact: Artifact) -> list[str]:
 def _table_lines(table: Table) -> Iterator[str]:
     head = [name or " " for name in column_headings(table)]
     for row in (head, ["---"] * len(head), *cell_texts(table)):
-        yield f"| {' | '.join(map(_cell, row))} |"
+        yield f"| {' | '.join(map(_format_cell, row))} |"
 
 
-def _cell(text: str) -> str:
+def _format_cell(text: str) -> str:
     return _escape(text).replace("|", "\\|")
 
 

@@ -57,7 +57,7 @@ def fix_search_worker(site: Path) -> bool:
 
 
 @lru_cache
-def _script(name: str) -> str:
+def _make_script(name: str) -> str:
     return f"<script>{Path(__file__).with_name(name).read_text(encoding='utf-8')}</script>"
 
 
@@ -66,5 +66,5 @@ def insert_scripts(html: str) -> str:
     if worker := _WORKER.search(html):
         html = _BUNDLE.sub(lambda _: worker[0], html.replace(worker[0], "", 1), count=1)
     for name, place in _SCRIPT_PLACES.items():
-        html = place.sub(lambda at, name=name: at[0] + _script(name), html, count=1)  # type: ignore[misc]
+        html = place.sub(lambda at, name=name: at[0] + _make_script(name), html, count=1)  # type: ignore[misc]
     return html

@@ -132,14 +132,14 @@ class PreparedCase:
         """
         arguments = self.inputs[-1]
         exact = self.subject.exact(*arguments)
-        own = relative_error(self._outcome(self.run, arguments), exact)
-        plain = relative_error(self._outcome(self.subject.make(eager), arguments), exact)
-        self.facts |= {"error": _finite(own), "eager_error": _finite(plain)}
+        own = relative_error(self._run_safely(self.run, arguments), exact)
+        plain = relative_error(self._run_safely(self.subject.make(eager), arguments), exact)
+        self.facts |= {"error": _drop_infinite(own), "eager_error": _drop_infinite(plain)}
         if own <= max(2 * plain, self.subject.floor):
             return "ok", ""
         return "mismatch", f"error {own:.2e} against float64; eager's is {plain:.2e}"
 
-    def _outcome(self, run: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    def _run_safely(self, run: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         if self.subject.outcome is not None:
             return self.subject.outcome(run, arguments)
         return [t.detach().clone() for t in collect_tensors(run(*arguments))]
@@ -192,5 +192,5 @@ def is_steady(times: list[float]) -> bool:
     return max(times[-3:]) <= _STEADY * min(times)
 
 
-def _finite(value: float) -> float | None:
+def _drop_infinite(value: float) -> float | None:
     return value if math.isfinite(value) else None

@@ -86,15 +86,17 @@ class Case:
             (self.key_heads, self.keys, self.size, "k"),
             (self.value_heads, self.keys, self.value_size, "v"),
         )
-        query, key, value = (self._tensor(*side, device) for side in sides)
-        return Call(query, key, value, self._mask(device), self.dropout, self.causal, self.gqa)
+        query, key, value = (self._make_tensor(*side, device) for side in sides)
+        return Call(query, key, value, self._make_mask(device), self.dropout, self.causal, self.gqa)
 
-    def _tensor(self, heads: int, length: int, size: int, name: str, device: str) -> torch.Tensor:
+    def _make_tensor(
+        self, heads: int, length: int, size: int, name: str, device: str
+    ) -> torch.Tensor:
         shape = (self.batch, heads, length, size)
-        tensor = LAYOUTS[self.layout](shape, self.offset, self._options(device))
+        tensor = LAYOUTS[self.layout](shape, self.offset, self._make_options(device))
         return tensor.requires_grad_(name in self.grad)
 
-    def _mask(self, device: str) -> torch.Tensor | None:
+    def _make_mask(self, device: str) -> torch.Tensor | None:
         if not self.mask:
             return None
         kind, _, form = self.mask.partition(":")
@@ -108,7 +110,7 @@ class Case:
             mask = mask.expand(q, k)
         return mask.requires_grad_("m" in self.grad and kind == "float")
 
-    def _options(self, device: str) -> dict[str, Any]:
+    def _make_options(self, device: str) -> dict[str, Any]:
         return {"dtype": DTYPES[self.dtype], "device": device}
 
     @contextmanager
@@ -150,59 +152,59 @@ Shape = tuple[int, int, int, int]
 Layout = Callable[[Shape, int, dict[str, Any]], torch.Tensor]
 
 
-def _contiguous(shape: Shape, offset: int, options: dict[str, Any]) -> torch.Tensor:
+def _make_contiguous(shape: Shape, offset: int, options: dict[str, Any]) -> torch.Tensor:
     count = shape[0] * shape[1] * shape[2] * shape[3]
     return torch.empty(count + offset, **options)[offset:].view(shape)
 
 
-def _bshd(shape: Shape, offset: int, options: dict[str, Any]) -> torch.Tensor:
+def _make_bshd(shape: Shape, offset: int, options: dict[str, Any]) -> torch.Tensor:
     b, h, s, d = shape
-    return _contiguous((b, s, h, d), offset, options).transpose(1, 2)
+    return _make_contiguous((b, s, h, d), offset, options).transpose(1, 2)
 
 
-def _packed(shape: Shape, offset: int, options: dict[str, Any]) -> torch.Tensor:
+def _make_packed(shape: Shape, offset: int, options: dict[str, Any]) -> torch.Tensor:
     b, h, s, d = shape
     return torch.empty(b, s, 3, h, d, **options)[:, :, offset % 3].transpose(1, 2)
 
 
-def _gaps(shape: Shape, offset: int, options: dict[str, Any]) -> torch.Tensor:
+def _make_gaps(shape: Shape, offset: int, options: dict[str, Any]) -> torch.Tensor:
     b, h, s, d = shape
     return torch.empty(b, h, s, 2 * d, **options)[..., ::2]
 
 
-def _turned(shape: Shape, offset: int, options: dict[str, Any]) -> torch.Tensor:
+def _make_turned(shape: Shape, offset: int, options: dict[str, Any]) -> torch.Tensor:
     b, h, s, d = shape
     return torch.empty(b, h, d, s, **options).transpose(2, 3)
 
 
-def _sliced(shape: Shape, offset: int, options: dict[str, Any]) -> torch.Tensor:
+def _make_sliced(shape: Shape, offset: int, options: dict[str, Any]) -> torch.Tensor:
     b, h, s, d = shape
     return torch.empty(b, h, s, d + 3, **options)[..., offset % 3 : offset % 3 + d]
 
 
-def _expanded(shape: Shape, offset: int, options: dict[str, Any]) -> torch.Tensor:
+def _make_expanded(shape: Shape, offset: int, options: dict[str, Any]) -> torch.Tensor:
     b, h, s, d = shape
     return torch.empty(b, 1, s, d, **options).expand(b, h, s, d)
 
 
-def _unbatched(shape: Shape, offset: int, options: dict[str, Any]) -> torch.Tensor:
-    return _contiguous((1, *shape[1:]), offset, options)[0]
+def _make_unbatched(shape: Shape, offset: int, options: dict[str, Any]) -> torch.Tensor:
+    return _make_contiguous((1, *shape[1:]), offset, options)[0]
 
 
-def _five_dimensional(shape: Shape, offset: int, options: dict[str, Any]) -> torch.Tensor:
-    return _contiguous(shape, offset, options)[None]
+def _make_five_dimensional(shape: Shape, offset: int, options: dict[str, Any]) -> torch.Tensor:
+    return _make_contiguous(shape, offset, options)[None]
 
 
 LAYOUTS: dict[str, Layout] = {
-    "bhsd": _contiguous,
-    "bshd": _bshd,
-    "packed": _packed,
-    "gaps": _gaps,
-    "turned": _turned,
-    "sliced": _sliced,
-    "expanded": _expanded,
-    "3d": _unbatched,
-    "5d": _five_dimensional,
+    "bhsd": _make_contiguous,
+    "bshd": _make_bshd,
+    "packed": _make_packed,
+    "gaps": _make_gaps,
+    "turned": _make_turned,
+    "sliced": _make_sliced,
+    "expanded": _make_expanded,
+    "3d": _make_unbatched,
+    "5d": _make_five_dimensional,
 }
 
 # ------------------------------------------------------------------------------ all cases
