@@ -1,4 +1,4 @@
-"""``python -m tclab``: all commands, or only `record` and `bench` without click and rich."""
+"""Run ``python -m tclab``: all commands, or only `record` and `bench` without click and rich."""
 
 from __future__ import annotations
 

@@ -88,9 +88,9 @@ class Target:
     halves_accumulation: bool = False  # GeForce: tensor cores that accumulate in float32
 
     def operations_per_second(self, operands: str) -> float | None:
-        """Return the operations of products per second, at the highest clock, for operands of this
-        format: ``f64``, ``f32`` (CUDA cores), ``tf32``, ``f16`` (bfloat16, too), ``f8``, ``i8``;
-        None if the device has no such rate.
+        """Return the operations of products per second at the highest clock, for operands of this
+        format. The formats are ``f64``, ``f32`` (CUDA cores), ``tf32``, ``f16`` (bfloat16, too),
+        ``f8`` and ``i8``. None if the device has no such rate.
         """
         rate = self.architecture.rates.get(operands)
         if rate is None:
@@ -119,7 +119,7 @@ class Target:
         return self.capability[0] * 10 + self.capability[1]
 
     def facts(self) -> dict[str, str]:
-        """Return the device's properties as name → text, in reading order."""
+        """Map the names of the device's properties to text, in reading order."""
         a = self.architecture
         return {
             "device": self.device,

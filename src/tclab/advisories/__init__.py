@@ -58,7 +58,7 @@ class Advisory:
         return all(expression.search(text) for expression in self._expressions)
 
     def find_places(self, snapshot: Snapshot) -> Iterator[str]:
-        """Yield the titles of matching kernels or graphs, whatever the PyTorch version."""
+        """Yield the titles of matching kernels or graphs, for any PyTorch version."""
         kernels = [each for each in snapshot.kernels if each.language == self.language]
         for kernel in kernels if not self.stage else ():
             if self.fits(kernel.body):

@@ -53,9 +53,8 @@ def levels(fn: Callable[..., Any], *args: object) -> Levels:
 def replay(
     fn: Callable[..., Any], calls: Iterable[tuple[object, ...]], **compile_options: Any
 ) -> Replay:
-    """Compile `fn`, call it with each tuple of arguments in turn, and return for each call the
-    cache entries that it tried, the guard that failed in each, and the new entry if it compiled.
-    Raises CaptureError if `fn` has no Python code.
+    """Compile `fn` and call it with each tuple of arguments. Return for each call the cache entries
+    that it tried, the guard that failed in each, and the new entry if it compiled.
     """
     check.require()
     function = python_function(fn)

@@ -58,7 +58,7 @@ class CaptureRequest:
         return self.capture_calls([(args, kwargs)])
 
     def over(self, calls: Iterable[tuple[object, ...]]) -> Capture:
-        """Compile `fn`, call it with each tuple of arguments in turn, and return the Capture."""
+        """Compile `fn`, call it with each tuple of arguments, and return the Capture."""
         return self.capture_calls([(tuple(args), {}) for args in calls])
 
     def capture_calls(
@@ -68,9 +68,9 @@ class CaptureRequest:
         most_lines: int | None = None,
         on_result: Callable[[object], None] = lambda result: None,
     ) -> Capture:
-        """Compile `fn`, or run it unchanged, make each of `calls` in turn, and return the Capture.
-        A call is a pair of positional and keyword arguments. On this machine `on_result` is called
-        with each result after its call, before the next call can change it.
+        """Compile `fn`, or run it unchanged, make each of `calls`, and return the Capture. A call
+        is a pair of positional and keyword arguments. On this machine `on_result` is called with
+        each result after its call, before the next call can change it.
 
         Kernels of more than `most_lines` lines get no machine code stages; None sets no limit.
         """

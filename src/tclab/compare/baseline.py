@@ -35,7 +35,7 @@ _FILE_NAME = re.compile(r"(?P<name>.+)\.torch(?P<version>\d+\.\d+)\.json")
 
 def file_name(name: str) -> str:
     """Return a file name that is valid on every system and unique to `name`: ``test_it-8`` for
-    ``test_it[8]``. If another character is replaced or a letter is upper case, a digest is added.
+    ``test_it[8]``. A digest is added if another character is replaced, or a letter is upper case.
     """
     shown = re.sub(r"\[(.*)\]", r"-\1", name, count=1)
     text = re.sub(r"[^A-Za-z0-9_.-]+", "-", shown).strip("-.")[:_MAX_NAME_LENGTH]

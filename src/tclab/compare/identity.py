@@ -199,7 +199,9 @@ def _identify_kernel(kernel: Kernel, unit: Unit) -> KernelIdentity:
 
 
 def _normalized_triton(source: str) -> dict[str, Any]:
-    """Return a kernel's normalised body and launch settings; its source if that is not possible."""
+    """Return a kernel's normalised body and launch settings; if that is not possible, its
+    source.
+    """
     try:
         body, launch = triton_body.normalize_triton(source)
     except (SyntaxError, ValueError):

@@ -147,7 +147,7 @@ def _fix_lines(recompile: RecompileIdentity) -> list[str]:
 
 
 def describe_cause(cause: Cause) -> dict[str, str | int | None]:
-    """Return a cause as column → cell: the number of kernels, the effects, the issue."""
+    """Return the cells for a cause by column: the number of kernels, the effects, the issue."""
     form = cause.form
     memory = [form.memory, _describe_total(cause, "bytes", "bytes moved")]
     speed = [form.speed, _describe_total(cause, "registers", "registers"),

@@ -85,8 +85,8 @@ def explain_named(
     on_step: OnStep = steps.silent,
     warnings: WarningLog | None = None,
 ) -> Report:
-    """Report on what the request names; call `on_step` when a step begins. `Report.left_out` lists
-    the kernels that are too long to be compiled to instructions.
+    """Report on the function or module of the request; call `on_step` when a step begins.
+    `Report.left_out` lists the kernels that are too long to be compiled to instructions.
 
     Raises the same errors as `explain`, and BadRequest if the request names something that does not
     exist. Warnings of other packages are not printed: `Report.warnings` has them, and so has

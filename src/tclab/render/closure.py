@@ -101,7 +101,7 @@ class Index:
         return bisect_right(self.starts, line) - 1
 
     def nearest_sources(self, sources: Iterable[int]) -> dict[int, Lines]:
-        """Return line → the most specific of `sources` that it came from.
+        """Map each line to the most specific of `sources` that it came from.
 
         A source is more specific than another if its descendants are a proper subset of the
         other's: a line within a function is more specific than the line that calls it. Of sources
@@ -159,8 +159,8 @@ def _encode_distances(lines: Lines, start: int) -> list[int]:
 
 
 def _most_specific(sources: Lines, descendants_of: Mapping[int, frozenset[int]]) -> Lines:
-    """Return the sources, except each whose descendants include all those of another source. Of
-    sources with equal descendants the last one stays.
+    """Return the sources without those whose descendants include all descendants of another source.
+    Of sources with equal descendants the last one stays.
     """
 
     def is_less_specific(source: int, other: int) -> bool:

@@ -115,7 +115,7 @@ def _grid_style(head: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _column_width(name: str, texts: Sequence[str]) -> int:
-    """Return the width of a column in characters: that of its heading, or that of the longest lines
+    """Return the width of a column in characters: the width of its heading, or of the longest lines
     of three texts in four. A column with few texts is narrow.
     """
     texts_present = [text for text in texts if text not in ("", "–")]

@@ -59,8 +59,8 @@ def is_input(node: Node) -> bool:
 
 
 def readers(nodes: Sequence[Node]) -> dict[str, list[str]]:
-    """Return node → the names of the nodes that read it, in order. A node reads earlier
-    ones only.
+    """Map each node to the names of the nodes that read it, in order. A node reads earlier ones
+    only.
     """
     readers_by_name: dict[str, list[str]] = {}
     for node in nodes:
@@ -72,7 +72,7 @@ def readers(nodes: Sequence[Node]) -> dict[str, list[str]]:
 
 
 def rows(nodes: Sequence[Node], read_by: Mapping[str, Sequence[str]]) -> dict[str, int]:
-    """Return operation → its row, below all nodes that it reads.
+    """Map each operation to its row, which is below all nodes that it reads.
 
     An operation moves down to just above its first reader if its operands depend on inputs only
     and nothing else reads them; the operands move with it.

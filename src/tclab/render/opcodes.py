@@ -1,4 +1,4 @@
-"""Keywords for the site's search from code that its index leaves out: opcodes and kernel names.
+"""Find keywords for the site's search in code that its index leaves out: opcodes, kernel names.
 
 Full text of machine code, IR and bytecode would bloat the index. The name of an instruction is
 useful if the search result shows a line with it and links to that line.

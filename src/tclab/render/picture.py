@@ -147,7 +147,7 @@ def _draw_curve(points: Sequence[Point]) -> Html:
 
 
 def _arrival_points(drawing: _Drawing) -> dict[Link, float]:
-    """Return line → the x at which it reaches the top of its box. Lines keep their order."""
+    """Map each line to the x at which it reaches the top of its box. Lines keep their order."""
     arriving: dict[int, list[tuple[float, Link]]] = {}
     for link, route in zip(drawing.scene.links, drawing.routes, strict=True):
         previous = route[-1] if route else drawing.centres[link[0]]

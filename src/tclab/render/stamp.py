@@ -48,7 +48,7 @@ def provenance_texts(provenance: Provenance) -> list[str]:
 
 
 def _source_text(source: Source) -> str:
-    """Return ``rows recorded on NVIDIA H200, PyTorch 2.11.0+cu130, Triton 3.6.0, 2026-11-21``."""
+    """Describe a source: ``rows recorded on NVIDIA H200, PyTorch 2.11.0+cu130, 2026-11-21``."""
     made_for = f" for {source.target}" if source.target else ""
     measured_on = f"rows recorded{made_for} on {source.gpu or source.cpu or 'a CPU'}"
     triton = f"Triton {source.triton}" if source.triton else ""

@@ -72,7 +72,7 @@ def user_cache_folder() -> Path:
 
 
 def python_for_compiles(cache: Path) -> str:
-    """Return the path of this Python; if it is not safe, that of a link made in `cache`."""
+    """Return the path of this Python, or of a link to it in `cache` if the path is not safe."""
     beneath = os.path.relpath(sys.executable, sys.prefix)
     if is_safe_path(sys.prefix) or beneath.startswith(os.pardir):
         return sys.executable

@@ -98,8 +98,8 @@ def hide_value(_: str) -> str:
 def published_settings(
     environ: Mapping[str, str], hide: Callable[[str], str] = hide_value
 ) -> dict[str, str]:
-    """Return each published variable → its value, with paths scrubbed. `hide` returns the
-    replacement for a value that could be a secret.
+    """Map each published variable to its value, with paths scrubbed. `hide` returns the replacement
+    for a value that could be a secret.
     """
     return {
         name: scrub(value) if name in _PUBLIC_VALUES or _SWITCH.fullmatch(value) else hide(value)

@@ -21,8 +21,8 @@ def escape_unencodable_output() -> None:
 
 
 def reserve_stdout() -> None:
-    """From now on and to the end of this process, only what is written to `own_stdout` goes to
-    stdout. What Python, C or a child process prints there goes to stderr.
+    """Reserve stdout, to the end of this process, for what is written to `own_stdout`. All other
+    output of Python, C or a child process goes to stderr.
     """
     if sys.stdout is None or sys.stderr is None:  # one is closed: nothing to separate
         return

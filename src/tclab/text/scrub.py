@@ -1,4 +1,4 @@
-"""Remove from text what differs between machines and runs: paths, addresses, user names.
+"""Remove the differences between machines and runs from text: paths, addresses, user names.
 
 `scrub` is deterministic and idempotent, and leaves short hex literals of code alone.
 """

@@ -66,7 +66,7 @@ class Side:
 
     @property
     def agreement(self) -> Agreement:
-        """Whether its results are those of eager under the same PyTorch."""
+        """The agreement of its results with eager's under the same PyTorch."""
         return self.result.report.agreement if self.result.report else Agreement()
 
     @property

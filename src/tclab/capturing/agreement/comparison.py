@@ -46,7 +46,7 @@ class Comparison:
             return f"its state cannot be copied: {type(error).__name__}: {error!s:.120}"
 
     def add_result(self, result: object) -> None:
-        """Record what a compiled call returned."""
+        """Record the result of a compiled call."""
         self.observed.add_result(result, self.world)
 
     def agreement(self, options: Mapping[str, Any]) -> Agreement:

@@ -25,7 +25,7 @@ class ObservedValue:
 
 @dataclass
 class Observation:
-    """The results of calls and the state after them, by name; `error` is what a call raised."""
+    """The results of calls and the state after them, by name; `error` is the error of a call."""
 
     results: dict[str, ObservedValue] = field(default_factory=dict)
     state: dict[str, ObservedValue] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class Observation:
     calls: int = 0
 
     def add_result(self, result: object, world: World) -> None:
-        """Record what a call returned, before another call changes it."""
+        """Record the result of a call before another call changes it."""
         self.calls += 1
         of_call = f" of call {self.calls}" if len(world.calls) > 1 else ""
         owners = _storages(world)

@@ -34,8 +34,8 @@ class Operator:
 
 
 def find_unmatched(run: RunWith, found: Sequence[torch.Tensor], *, dynamo: bool) -> Operator | None:
-    """Return the first operator of Dynamo's or ATen's graphs with a result that is not among the
-    results that eager `found`.
+    """Return the first operator of Dynamo's or ATen's graphs whose result is not among eager's
+    results, `found`.
     """
     calls: list[GraphCall] = []
     run(
@@ -53,8 +53,8 @@ def find_unmatched(run: RunWith, found: Sequence[torch.Tensor], *, dynamo: bool)
 
 
 def first_wrong_in_inductor(run: RunWith) -> Operator | None:
-    """Return the first operator after which Inductor's result differs from that of the graph run
-    node by node. Bisection finds it: each step compiles the graph up to a node.
+    """Return the first operator whose result in Inductor differs from that in the graph run node by
+    node. Bisection finds it: each step compiles the graph up to a node.
     """
     calls: list[GraphCall] = []
     run({"backend": replaying.record_inductor_graphs(calls)})
@@ -136,8 +136,8 @@ def _name(target: Any) -> str:
 
 
 def _line(node: fx.Node) -> SourceLine | None:
-    """Return the innermost line of the user's code; for a node without one, that of the nearest
-    node before it.
+    """Return the innermost line of the user's code; for a node without one, use the nearest node
+    before it.
     """
     at: fx.Node = node
     while not at.stack_trace and at.prev.op != "root":

@@ -57,7 +57,9 @@ class RandomState:
 def run(
     world: World, random_state: RandomState, backward: bool, fn: Callable[..., Any], mode: Mode
 ) -> Observation:
-    """Make the calls of `world` with `fn`, and record what they return, raise and leave."""
+    """Make the calls of `world` with `fn`; record their results, errors and effects on the
+    state.
+    """
     observed = Observation()
     with redirect_stdout(sys.stderr), random_state.restoring(), world.applied(), mode:
         try:

@@ -1,4 +1,6 @@
-"""Find where a difference comes from: the first stage whose results differ, and what removes it."""
+"""Find the origin of a difference: the first stage whose results differ, and a change that removes
+it.
+"""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ Convert = Callable[[torch.Tensor], torch.Tensor]
 
 
 def walk(value: Any, name: str) -> Iterator[tuple[str, Any]]:
-    """Yield (name, leaf) for each tensor and each plain value that is reached from `value` through
-    containers, modules, optimizers and objects of the user's classes, each object once.
+    """Yield (name, leaf) for each tensor and plain value that `value` reaches through containers,
+    modules, optimizers and objects of the user's classes, each object once.
     """
     yield from _walk(value, name, set())
 

@@ -102,8 +102,8 @@ class World:
         return float(max(torch.finfo(each).eps for each in floats))
 
     def state(self) -> Iterator[tuple[str, Any]]:
-        """Yield (name, leaf) for all that a call can change: arguments, the module or the object
-        that is called, variables.
+        """Yield (name, leaf) for each value that a call can change: arguments, the called module or
+        object, variables.
         """
         several = len(self.calls) > 1
         for number, (args, kwargs) in enumerate(self.calls, 1):

@@ -52,8 +52,8 @@ _ANY = re.compile(r"#loc\d*")
 
 
 def mlir_positions(code: str) -> Positions:
-    """Return the positions of the lines of TTIR or TTGIR; a line that opens a region has those of
-    its closing line.
+    """Return the positions of the lines of TTIR or TTGIR; a line that opens a region gets the
+    positions of its closing line.
     """
     definitions = dict(_DEFINED.findall(code))
     positions: Positions = {}

@@ -22,7 +22,7 @@ def count_lines(source: str) -> int:
 
 
 def sources_within_limit(sources: Mapping[str, str], most_lines: int | None) -> dict[str, str]:
-    """Select the sources, by name, with at most `most_lines` lines; all if that is None."""
+    """Select the sources, by name, with at most `most_lines` lines; None selects all."""
     return {
         name: code
         for name, code in sources.items()

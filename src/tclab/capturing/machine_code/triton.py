@@ -81,7 +81,7 @@ def _rename_kernel(kernel: CompiledKernel, name: str, source: str) -> CompiledKe
 
 
 def compile_kernel(name: str, source: str, gpu: str, launched: Any = None) -> CompiledKernel:
-    """Compile one kernel with the triton.Config `launched`, or with its first one if that is None.
+    """Compile one kernel with the triton.Config `launched`; None stands for its first config.
     CaptureError, which names `gpu`, if Triton cannot compile it.
     """
     autotuner = autotuners.build_autotuner(name, source)

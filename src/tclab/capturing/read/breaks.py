@@ -48,7 +48,7 @@ _OF_OPERATOR = re.compile(r"^ *Original traceback:\n(?P<stack>(?:.+\n)+)", re.MU
 
 
 def read_breaks(trace: Trace) -> Breaks:
-    """Return all graph breaks, and the number of graphs without those of recompiles."""
+    """Return all graph breaks, and the number of graphs, recompiles not counted."""
     frames = frames_by_compile(trace)
     failed = failed_compiles(trace)
     distinct: list[tuple[str, Break]] = []  # the frame's number, the break

@@ -62,8 +62,8 @@ class Traffic:
         return sum(known) if len(known) == len(read) + len(written) else None
 
     def _map_reads(self, computing: Iterable[Node]) -> dict[str, int | None]:
-        """Map each tensor that these nodes read, through views or not, to the bytes read: those of
-        the views, at most the tensor's own.
+        """Map each tensor that these nodes read, directly or through views, to the bytes read: the
+        sum over the views, but at most the tensor's own.
         """
         views: dict[str, dict[str, int | None]] = {}
         for node in computing:
@@ -96,7 +96,7 @@ class Traffic:
                 yield node
 
     def _find_root(self, node: Node) -> Node:
-        """Return the value whose memory a view shows; a node that is no view is returned itself."""
+        """Return the value whose memory a view shows; for any other node, the node itself."""
         while self._is_view(node) and node.inputs and node.inputs[0] in self.nodes:
             node = self.nodes[node.inputs[0]]
         return node

@@ -174,7 +174,7 @@ def _cpu_runner(module: fx.GraphModule) -> Compiled:
 
 
 def _note_runs(run: Compiled, trace: Trace) -> Compiled:
-    """Make a function that also notes each run of the graph that is being compiled."""
+    """Make a function that also notes each run of the graph being compiled."""
     ids = compiler.current_compile_ids()
 
     def noting(*args: Any) -> Any:

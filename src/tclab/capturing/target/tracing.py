@@ -127,7 +127,7 @@ def _wrap_dispatch(original: Any) -> Any:
 
 
 def _wrap_describe_tensor(original: Any) -> Any:
-    """Describe a CPU tensor that is moved or marked as a tensor of the target."""
+    """Describe a CPU tensor as a tensor of the target if it is moved there, or marked."""
 
     def describe_tensor(self: Any, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
         description = original(self, tensor, *args, **kwargs)

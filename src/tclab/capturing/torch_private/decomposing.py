@@ -72,7 +72,9 @@ def _trace_below(
     table: Mapping[Any, Callable[..., Any]],
     mode: AbstractContextManager[Any],
 ) -> tuple[fx.GraphModule, dict[str, str]]:
-    """Return the next level's graph, and a map from its node names to those of the level above."""
+    """Return the next level's graph, and a map from its node names to the names in the level
+    above.
+    """
     from torch.fx.experimental.proxy_tensor import make_fx
 
     origins: dict[str, str] = {}

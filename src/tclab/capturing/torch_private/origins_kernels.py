@@ -178,9 +178,7 @@ def _body_marks(node: SchedulerNode, name: str, notes: Collector) -> Iterator[tu
 
 
 def wrap_writeline(original: Callable[..., None], notes: Collector) -> Callable[..., None]:
-    """Wrap IndentedBuffer.writeline: note each line with the loop-body node that is being
-    interpreted.
-    """
+    """Wrap IndentedBuffer.writeline: note each line with the loop-body node being interpreted."""
 
     def writeline(self: object, line: object) -> None:
         original(self, line)
@@ -221,7 +219,7 @@ def _producer_marks(name: object) -> Marks:
 
 
 def wrap_generate(original: Callable[..., R], notes: Collector) -> Callable[..., R]:
-    """Wrap CSE.generate: if it returns an earlier value, note on that value's line that this node
+    """Wrap CSE.generate: if it returns an earlier value, note at that value's line that this node
     reuses it.
     """
 

@@ -29,7 +29,7 @@ _DOTTED = re.compile(r"\w+(\.\w+)*")
 @dataclass(frozen=True)
 class Private:
     """A private name: `name` is a dotted path below `module`, to a module or an attribute; `seen`
-    lists the versions that have it, and `use` says what tclab needs it for.
+    lists the versions that have it, and `use` its purpose in tclab.
     """
 
     module: str
@@ -72,7 +72,7 @@ class Private:
 
 @functools.cache
 def _names_by_statement(path: Path) -> tuple[frozenset[str], ...]:
-    """Return the names in each statement of a module; a string that is a dotted name counts."""
+    """Return the names in each statement of a module, among them strings that are dotted names."""
     return tuple(
         frozenset(_names_in_statement(statement)) for statement in ast.parse(path.read_bytes()).body
     )

@@ -104,7 +104,7 @@ def _box_arguments(run: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def recording_values(found: list[torch.Tensor]) -> Iterator[None]:
-    """Append a copy of what each function and each operator of eager returns to `found`."""
+    """Append copies of the results of each eager function and operator to `found`."""
 
     class Functions(TorchFunctionMode):
         def __torch_function__(

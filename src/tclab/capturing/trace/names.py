@@ -1,4 +1,4 @@
-"""The names of the events whose data tclab reads, and the type of each one's data.
+"""Define the names of the events whose data tclab reads, and the type of each event's data.
 
 PyTorch writes some of them to its structured trace: see torch/_dynamo/utils.py
 (compilation_metrics, chromium_event), torch/_dynamo/convert_frame.py (dynamo_start) and

@@ -49,7 +49,7 @@ class GraphNote:
 @dataclass(frozen=True)
 class CutValue:
     """A value of the joint graph after the partitioner cut it: the bytes and the number of its
-    storage, and the reason why recomputing it is banned (an empty string if it is not).
+    storage, and the reason why the value must not be recomputed ('' if it may be).
     """
 
     name: str

@@ -46,7 +46,7 @@ class Live:
             self.changed.notify_all()
 
     def html(self) -> str:
-        """Return the page as it is now."""
+        """Return the page in its present state."""
         with self.changed:
             report, status = self.report, self.status
         return _page.html(report, status, self.spec)

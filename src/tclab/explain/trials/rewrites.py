@@ -13,8 +13,8 @@ _MOST = 4
 
 
 def list_rewrites(text: str, first: int = 0) -> list[Remedy]:
-    """Return replacements for lines of a file, each as a remedy; that of line `first`, if any,
-    comes first.
+    """Return replacements for lines of a file, each as a remedy; the replacement of line `first`,
+    if any, comes first.
     """
     lines = text.splitlines()
     every = [remedy for node in ast.walk(parse_file(text)) for remedy in _rewrite_node(node, lines)]

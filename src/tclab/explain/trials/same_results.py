@@ -72,8 +72,8 @@ def _last_name(node: ast.expr) -> str:
 
 
 def _rewrite_transforms(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy]:
-    """Yield a remedy for a transform of torch.func in a file with a backward of its own: compiled,
-    it takes the derivative of the forward.
+    """Yield a remedy for a transform of torch.func if the file defines a backward of its own: the
+    compiled transform ignores that backward.
     """
     owners = [node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
               and any(_last_name(base) == "Function" for base in node.bases)]  # fmt: skip

@@ -24,9 +24,7 @@ _NOTE = markup(
 
 
 class Compressed(Delivery):
-    """Keeps code and guards in `elements` for the end of the page: name of an element →
-    its parts.
-    """
+    """Keeps code and guards in `elements` for the end of the page, by the name of an element."""
 
     def __init__(self) -> None:
         self.elements: dict[str, list[object]] = {}

@@ -33,7 +33,7 @@ _STYLE = (
 
 
 class Files(Delivery):
-    """Collects the files of the page at `url` in `files`: path in the site → content."""
+    """Collects the contents of the files of the page at `url` in `files`, by path in the site."""
 
     def __init__(self, url: str) -> None:
         self.url, self.files = url, dict[str, str]()

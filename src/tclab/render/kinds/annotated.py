@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def _graphs_by_line(artifact: Annotated) -> dict[int, str]:
-    """Return line number in the code → the numbers of its graphs as text: ``0``, ``0 2``."""
+    """Map line numbers in the code to the numbers of their graphs as text: ``0``, ``0 2``."""
     return {line: " ".join(map(one_line, graphs)) for line, graphs in artifact.compiled.items()}
 
 
 def _notes_by_line(artifact: Annotated) -> dict[int, list[LineNote]]:
-    """Return line number in the file → its notes, in order. A note outside of the code goes to the
+    """Map line numbers in the file to their notes, in order. A note outside of the code goes to the
     first or the last line.
     """
     by_line: dict[int, list[LineNote]] = defaultdict(list)

@@ -50,7 +50,7 @@ def html(report: Report, options: Options) -> Html:
 
 
 def _id_prefixes(report: Report, options: Options) -> dict[str, str]:
-    """Return file → the prefix of its lines' ids."""
+    """Map each file to the prefix of its lines' ids."""
     files = dict.fromkeys(source.filename for source in report.sources)
     return {file: options.id(f"file{number}") for number, file in enumerate(files)}
 
@@ -149,8 +149,8 @@ def _wrap_html(html: Html, class_: str = "") -> Html:
 
 
 def _draw_kernels(report: Report, options: Options) -> Html:
-    """Draw the kernels that the first call runs, and in a fold those of graphs that later calls
-    compiled.
+    """Draw the kernels that the first call runs, and in a fold the kernels of graphs that later
+    calls compiled.
     """
     first = kernels.select_first_call(report.kernels)
     later = kernels.select_later_calls(report.kernels)

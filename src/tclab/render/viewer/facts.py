@@ -21,7 +21,7 @@ _REASONS = ("fused", "not fused")
 
 
 def fact_texts(facts: KernelFacts) -> dict[str, str]:
-    """Return name → text for every known fact of a kernel, the most useful ones first."""
+    """Map the name of every known fact of a kernel to its text, the most useful facts first."""
     return {name: value for name, value in _all_facts(facts) if value}
 
 

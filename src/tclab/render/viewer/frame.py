@@ -26,7 +26,7 @@ _STAGE_ORDER = ("python", "kernel", "cpp", "asm", "sass", "forward", "post_grad"
 
 
 def rank_stages(stages: Sequence[str]) -> dict[str, int]:
-    """Return stage → its rank, from 1: first those of _STAGE_ORDER, then the others in order."""
+    """Map each stage to its rank, from 1: first those of _STAGE_ORDER, then the others in order."""
     preferred = [stage for stage in _STAGE_ORDER if stage in stages]
     order = preferred + [stage for stage in stages if stage not in preferred]
     return {stage: rank for rank, stage in enumerate(order, 1)}

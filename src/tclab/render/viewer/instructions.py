@@ -26,7 +26,7 @@ _STAGES = ("ptx", "sass")
 
 @lru_cache(maxsize=1)
 def load_reference() -> dict[str, dict[str, dict[str, str]]]:
-    """Return stage → the explanations of its `opcodes` and `modifiers`, and their `source`."""
+    """Map each stage to the explanations of its `opcodes` and `modifiers`, and their `source`."""
     data: dict[str, dict[str, dict[str, str]]] = json.loads(_DATA.read_text(encoding="utf-8"))
     return data
 
@@ -38,7 +38,7 @@ def used_opcodes(panes: Iterable[Listing], stage: str) -> set[str]:
 
 
 def explain_opcodes(panes: Sequence[Listing]) -> dict[str, dict[str, str]]:
-    """Return stage → opcode or modifier in `panes` → its explanation."""
+    """Map each stage to the explanations of the opcodes and modifiers in `panes`."""
     notes = {stage: _explain(stage, used_opcodes(panes, stage)) for stage in _STAGES}
     return {stage: texts for stage, texts in notes.items() if texts}
 

@@ -35,7 +35,7 @@ class Panes:
 
     @cached_property
     def _origin_cache(self) -> dict[tuple[int, int, int], tuple[Place, ...]]:
-        """A cache: (join, pane, most) → the first origins of a join for lines of that pane."""
+        """A cache of the first origins of a join for lines of a pane, by (join, pane, most)."""
         return {}
 
     @cached_property

@@ -145,7 +145,7 @@ def _summary_table(opened: book.Book, pages: Sequence[str]) -> Table:
 
 
 def _count_sentences(opened: book.Book, page: str) -> list[int]:
-    """Return the numbers of a row: those of `COLUMNS`, without the share."""
+    """Return the numbers of a row for `COLUMNS`, without the share."""
     bindings = [s for s in opened.sentences if s.page == page]
     needed = list(dict.fromkeys(ref for s in bindings for ref in s.claims))
     proven_claims = sum(bool(_list_environments(opened, *ref)) for ref in needed)

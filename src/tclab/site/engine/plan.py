@@ -48,7 +48,7 @@ class Plan:
 
     def recorded_status(self, snippet: Snippet, environment: str) -> Status:
         """Return the status of the recording of one environment; ``never`` if there is none,
-        ``failed`` if the snippet failed when it was run to record it again.
+        ``failed`` if recording it again failed.
         """
         key = (snippet.name, environment)
         if key not in self._recorded:

@@ -1,4 +1,4 @@
-"""Check a reader's file: read it, run it in a process of its own under limits, judge it.
+"""Check a reader's file: read it, run it under limits in a process of its own, and judge it.
 
 The file is never written. Errors that need no run, such as bad syntax, are raised before it.
 """

@@ -90,7 +90,7 @@ class Book:
 
     @property
     def all_snippets(self) -> dict[str, Snippet]:
-        """All snippets by name, those of the labs included."""
+        """All snippets by name, with those of the labs."""
         return self.snippets | {name: lab.snippet for name, lab in self.labs.items()}
 
     def select_runs(self, name: str, place: str) -> tuple[Run, ...]:

@@ -53,8 +53,8 @@ def _list_definitions(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
 
 
 def _names_for_compiler(tree: ast.Module, defined: Mapping[str, ast.stmt]) -> set[str]:
-    """Return the names of the definitions that the snippet compiles; all of them if that is
-    unclear.
+    """Return the names of the definitions that the snippet compiles; if this is unclear, all
+    names.
     """
     values = _names_used_as_values(tree)
     definitions = {name: node for name, node in defined.items() if isinstance(node, _Definition)}

@@ -1,4 +1,4 @@
-"""Keep the page that is being rendered, and the block on it that is running."""
+"""Keep the page being rendered, and its running block."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Page:
     code_anchor: str = ""
 
     def unique_id(self, base: str) -> str:
-        """Return `base` as a slug that is unique on the page: numbered from its second use."""
+        """Return `base` as a slug that is unique on the page, numbered from its second use."""
         name = slug(base)
         self.used_ids[name] += 1
         return name if self.used_ids[name] == 1 else f"{name}--{self.used_ids[name]}"

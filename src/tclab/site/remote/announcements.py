@@ -136,7 +136,7 @@ def _memory_mib() -> int:
 
 
 def dask_resources(announcement: Announcement) -> dict[str, float]:
-    """Return the resources of an announcement in Dask's form: name → amount."""
+    """Return the amounts of an announcement's resources by Dask's names."""
     usable = [one for one in announcement["environments"] if not one["problem"]]
     numbers = {
         "slots": announcement["slots"],
@@ -169,7 +169,7 @@ class Requirements:
 
     @property
     def key(self) -> str:
-        """Return a text that is equal for equal requirements."""
+        """A text that is equal for equal requirements."""
         key = keys.provenance_key(self.like) if self.like else ""
         rest = (self.memory, self.torch, self.gpu, key, self.alone, self.sees_gpu)
         return " ".join(map(str, (sorted(self.needs), *rest)))

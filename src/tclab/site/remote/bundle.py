@@ -278,7 +278,9 @@ def _write_runs(out: Path, bundle: Bundle, result: BundleResult) -> None:
 
 
 def files_by_run(bundle: Bundle) -> dict[str, dict[str, bytes]]:
-    """Return snippet → file name → content. BundleError for a file that belongs to no run."""
+    """Map each snippet to the contents of its files, by file name. BundleError for a file that
+    belongs to no run.
+    """
     runs: dict[str, dict[str, bytes]] = {}
     for name, data in bundle.content.items():
         parts = name.split("/")

@@ -131,7 +131,7 @@ def required_versions(root: Path, environment: str, torch: str, gpu: str) -> tup
 def recorded_provenance(
     root: Path, environment: str, excluded: Collection[str]
 ) -> Provenance | None:
-    """Return the provenance of an environment's first readable recording that is not excluded."""
+    """Return the provenance of an environment's first readable recording that is not `excluded`."""
     folder = root / "records" / environment
     for name in run_files.snippet_names(folder):
         if name not in excluded:

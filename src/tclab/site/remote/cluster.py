@@ -64,7 +64,7 @@ class DaskCluster:
         return ClusterLost(self.place, cause, step)
 
     async def send_tree(self, address: str, tree: Tree) -> None:
-        """Send a worker the tree unless it has it. TclabError if it cannot keep it."""
+        """Send a worker the tree unless the worker has it. TclabError if it cannot keep it."""
         if not await self._call(address, "has_tree", tree.digest, resources={}):
             words = tree.digest, tree.packed
             why = await self._call(address, "take_tree", *words, resources={})

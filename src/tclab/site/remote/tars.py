@@ -29,7 +29,7 @@ def pack(folder: Path) -> bytes:
 
 
 def pack_files(files: Mapping[str, bytes]) -> bytes:
-    """Pack files, given as name → content, into a tar."""
+    """Pack files, given as contents by name, into a tar."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for name, content in sorted(files.items()):

@@ -91,7 +91,7 @@ class Worker:
 
 
 async def _run_until_stopped(worker: Any, host: WorkerHost, scheduler: str) -> None:
-    """Start a Dask worker; close it when it stops or this process gets a signal to end."""
+    """Run a Dask worker; close it when it stops, or when a signal asks this process to end."""
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)

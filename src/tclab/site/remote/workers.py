@@ -41,7 +41,7 @@ class Cluster(Protocol):
         """Return the connected workers. ClusterLost if the scheduler is gone."""
 
     async def send_tree(self, address: str, tree: Tree) -> None:
-        """Send a worker the tree unless it has it. TclabError if it cannot keep it."""
+        """Send a worker the tree unless the worker has it. TclabError if it cannot keep it."""
 
     async def send_job(self, address: str, job: bytes, slots: int, cuda: bool) -> bytes:
         """Send a job and return the encoded answer. Cancelling this ends the job on the worker."""

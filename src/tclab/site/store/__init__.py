@@ -1,1 +1,3 @@
-"""Stored runs: those of this machine, recordings of others, and the digests that date them."""
+"""Store runs: this machine's, recordings of others, and digests that tell whether a run is
+fresh.
+"""

@@ -123,7 +123,7 @@ def _name(path: Path, root: Path) -> str:
 
 
 def _list_files(records: Path) -> Iterator[Path]:
-    """Yield the files that need a digest in the list: all but hidden ones and those of runs."""
+    """Yield the files that need a digest in the list: all except hidden files and those of runs."""
     for folder, below, names in os.walk(records):
         below[:] = [name for name in below if not name.startswith(".")]
         if "run.json" not in names:
@@ -165,7 +165,9 @@ def _describe_command(name: str) -> str:
 
 
 def _read(records: Path) -> dict[str, str]:
-    """Read the list: name → digest. RecordingError names a line that cannot be read."""
+    """Read the digests of the list by file name. RecordingError names a line that cannot be
+    read.
+    """
     try:
         lines = (records / NAME).read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:

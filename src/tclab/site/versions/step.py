@@ -138,7 +138,7 @@ class Part:
 
     @property
     def possibly_different(self) -> tuple[Pair, ...]:
-        """The pairs whose results can change, or for which this is unknown."""
+        """The pairs whose results can, or may, change."""
         return tuple(
             e
             for e in self.pairs

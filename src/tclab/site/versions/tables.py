@@ -46,7 +46,7 @@ def _failed_compiles(step: Step) -> Iterator[SummaryRow]:
 
 
 def _result_changes(step: Step) -> Iterator[SummaryRow]:
-    """Return the causes, over all parts, that can change results, or for which this is unknown."""
+    """Return the causes of all parts that can, or may, change results."""
     every = [
         (cause, part, _part_name(key)) for key, part in step.parts.items() for cause in part.causes
     ]

@@ -100,7 +100,8 @@ def _make_row(worker: Worker, own: Sequence[float], eager: Sequence[float]) -> R
 def take_turns(
     workers: Sequence[Worker], rounds: Rounds, end: float = math.inf
 ) -> dict[str, list[float]]:
-    """Return mode → the time of one call in µs in each round; each round begins with another mode.
+    """Return the time of one call in µs for each mode and round; each round begins with another
+    mode.
 
     After `end` (time.monotonic()) three rounds are enough.
     """

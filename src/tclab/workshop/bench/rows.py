@@ -1,4 +1,4 @@
-"""Keep rows in a file: one line of JSON each, written as soon as it is measured.
+"""Keep rows in a file: one line of JSON for each, written as soon as the row is measured.
 
 A file belongs to one environment, which its name and its first line identify. So a changed PyTorch,
 card or suite starts a file of its own, and old rows never mix with new ones.
@@ -158,7 +158,7 @@ class Book:
         return (case, mode) in self.rows
 
     def rows_of_case(self, case: str) -> dict[str, Row]:
-        """Return mode → row of a case."""
+        """Return the rows of a case by mode."""
         return {row.mode: row for row in self.rows.values() if row.case == case}
 
     def __iter__(self) -> Iterator[Row]:

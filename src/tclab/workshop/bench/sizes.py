@@ -109,7 +109,9 @@ LENGTHS: dict[str, tuple[int, ...]] = {
 
 @dataclass(frozen=True)
 class TimedModel:
-    """A model to time; `large` is the large batch of inference, `train` that of training, or 0."""
+    """A model to time. `large` is the large batch of inference; `train` is the batch of training,
+    or 0.
+    """
 
     name: str
     builder: str

@@ -17,7 +17,7 @@ from tclab.workshop.catalog.example import EXAMPLES, Example
 
 
 def examples(corpus: str = "functions") -> dict[str, Example]:
-    """Return name → example of a corpus, by family and definition.
+    """Return the examples of a corpus by name, in the order of families and definitions.
 
     The corpora are ``functions``, ``models``, which need timm and transformers to be made, and
     ``operators``, PyTorch's operator database, which needs expecttest.

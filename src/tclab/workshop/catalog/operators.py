@@ -26,7 +26,7 @@ SAMPLES = 3
 
 @functools.cache
 def list_examples() -> dict[str, Example]:
-    """Return name → example, such as ``operators/add-float32-0``, in the database's order.
+    """Return the examples by name, such as ``operators/add-float32-0``, in the database's order.
 
     TclabError where expecttest is missing.
     """

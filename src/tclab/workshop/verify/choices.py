@@ -58,7 +58,7 @@ class Product:
         return cls((one, two), planned, operator, added)
 
     def decide(self) -> None:
-        """Let PyTorch decide whether to pad; it times the product unless it knows the answer."""
+        """Let PyTorch decide whether to pad; it times the product unless it has the answer."""
         from tclab.capturing.torch_private import padding
 
         one, two = map(_make_tensor, self.factors)
@@ -82,7 +82,7 @@ def read_keys(folder: Path) -> list[str]:
 
 
 def parse_products(keys: Iterable[str]) -> dict[str, Product]:
-    """Return key → product, without the keys that have symbols as sizes."""
+    """Map keys to products, without the keys that have symbols as sizes."""
     found: dict[str, Product] = {}
     for key in keys:
         try:
@@ -96,7 +96,7 @@ def parse_products(keys: Iterable[str]) -> dict[str, Product]:
 
 
 def time_repeatedly(products: Mapping[str, Product], repeats: int) -> dict[str, list[Timing]]:
-    """Time all products `repeats` times, in rounds; return key → timings."""
+    """Time all products `repeats` times, in rounds; return the timings by key."""
     from tclab.capturing.torch_private import padding
 
     timings: dict[str, list[Timing]] = {key: [] for key in products}

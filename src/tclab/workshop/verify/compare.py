@@ -1,4 +1,4 @@
-"""Compare a target's kernels with those of the real GPU, function by function of a corpus.
+"""Compare a target's kernels with the real GPU's, for each function of a corpus.
 
     python -m tclab.workshop.verify.compare --out DIR [--target h200] [--jobs 16] [NAME …]
     python -m tclab.workshop.verify.compare --out DIR --corpus models --seconds 540 [NAME …]

@@ -127,7 +127,7 @@ def describe_differences(
     kind: str, runs: Mapping[str, Run], listed: Mapping[str, str], unknown: Callable[[str], bool]
 ) -> Iterator[str]:
     """Yield a line for each flip that is not in `listed`, and for each name in `listed` that did
-    not flip or whose snippet is `unknown`.
+    not flip, or whose snippet is `unknown`.
     """
     found = {name: why for run in runs.values() for name, why in map_flips(run).items()}
     for name in sorted(found.keys() - listed.keys()):

@@ -80,7 +80,7 @@ class _GraphUnits:
         return self._list_kernels(self.graph.unlikely)
 
     def _list_kernels(self, variant: Variant | None) -> set[str]:
-        """Return the kernels of a variant; those of the first compile if there is none."""
+        """Return the kernels of a variant; without a variant, those of the first compile."""
         units = Capture(variant.trace).units if variant else self.first
         return {unnumbered_code(kernel) for unit in units for kernel in unit.kernels}
 

@@ -28,9 +28,7 @@ from tclab.targets import Target
 
 @contextmanager
 def deciding_padding_for(target: Target, backward: bool) -> Iterator[None]:
-    """Pad matrix products within the block as on `target`; those of gradients only with
-    `backward`.
-    """
+    """Pad matrix products within the block as on `target`, and those of gradients if `backward`."""
     from torch._inductor.fx_passes import pad_mm
 
     replacement = _decide_padding(inspect.unwrap(pad_mm._should_pad), target, backward)
@@ -75,7 +73,9 @@ def _is_of_gradient(node: torch.fx.Node) -> bool:
 
 @contextmanager
 def _patching_for_rule(target: Target) -> Iterator[None]:
-    """Answer for `target` what the rule asks: the device, its clock in MHz, and earlier timings."""
+    """Answer the rule's questions for `target`: the device, its clock in MHz, and earlier
+    timings.
+    """
     from torch import _utils_internal
     from torch._inductor.fx_passes import pad_mm
 

@@ -61,8 +61,8 @@ Message = Ready | Started | Ended
 
 
 class JobFile(TypedDict):
-    """The snippet to run: its file name in tracebacks, the folder it imports from, its source, the
-    error it should raise, and the dotted name of its runner, or ''.
+    """The snippet to run: its file name in tracebacks, the folder from which it imports, its
+    source, the error that it should raise, and the dotted name of its runner, or ''.
     """
 
     file: str

@@ -151,7 +151,7 @@ class Watched:
         return max(0.0, now - self.started)
 
     def output_bytes(self) -> int:
-        """Return the bytes of output so far: those of stdout or stderr, whichever has more."""
+        """Return the bytes of output so far, of stdout or stderr, whichever has more."""
         return max(_size(self.folder / name) for name in ("stdout", "stderr"))
 
     def ask_where(self) -> None:

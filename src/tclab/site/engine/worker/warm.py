@@ -180,7 +180,7 @@ class _State:
         self.counters = {(id(o), n): _position(c) for o, n, c in _counters()}
 
     def restore(self) -> None:
-        """Restore every counter; a counter that is new since then starts at 0."""
+        """Restore every counter; a new counter starts at 0."""
         import torch._dynamo.utils as dynamo_utils
         from torch._inductor import metrics
         from torch.fx import graph_module
@@ -197,7 +197,9 @@ class _State:
 
 
 def _counters() -> Iterator[tuple[ModuleType | type, str, itertools.count[int]]]:
-    """Yield every `itertools.count` that is an attribute of a torch module or of a class in one."""
+    """Yield every `itertools.count` that is an attribute of a torch module, or of a class in
+    one.
+    """
     for module in [m for n, m in sorted(sys.modules.items()) if n.split(".")[0] == "torch"]:
         owners: list[ModuleType | type] = [module, *_classes(module)]
         for owner in owners:

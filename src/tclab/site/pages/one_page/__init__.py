@@ -1,1 +1,1 @@
-"""Build one page of the site alone: run its stale snippets, render it, check it."""
+"""Build one page of the site alone: run the page's stale snippets, render it, check it."""

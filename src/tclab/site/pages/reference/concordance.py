@@ -39,7 +39,7 @@ Place = tuple[str, str]  # address from the site's root, words
 
 @dataclass
 class Concordance:
-    """Name → the places that show it and how often, in the order of the pages."""
+    """The places that show each name and how often, in the order of the pages."""
 
     places: dict[str, dict[Place, int]] = field(default_factory=dict)
     prose_names: set[str] = field(default_factory=set)  # the names that occur in prose

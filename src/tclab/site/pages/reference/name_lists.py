@@ -33,7 +33,7 @@ class Change:
 
 
 def read_lists(folder: Path) -> dict[str, dict[str, frozenset[str]]]:
-    """Read version → table → names, the oldest version first."""
+    """Read the names by version and table, the oldest version first."""
     known: dict[str, dict[str, frozenset[str]]] = {}
     by_table: dict[str, set[str]] = {}
     for path in sorted(folder.glob("*.txt"), key=lambda path: Version.parse(path.stem)):

@@ -176,7 +176,7 @@ _MARKUP = re.compile(r"[\\`*<>&~]|\](?=[(\[:])|(?<!\w)_|_(?!\w)")
 
 
 def _escape(text: str) -> str:
-    """Return a run's text on one line, escaped so that Markdown shows it as it is."""
+    """Return a run's text on one line, escaped so that Markdown shows it unchanged."""
     return _MARKUP.sub(r"\\\g<0>", " ".join(text.split()))
 
 

@@ -1,5 +1,5 @@
-"""Complete the HTML of Material's templates: labels for screen readers, and a search index that is
-loaded only when needed.
+"""Complete the HTML of Material's templates: labels for screen readers, and a search index that
+loads only when needed.
 """
 
 from __future__ import annotations

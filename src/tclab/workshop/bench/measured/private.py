@@ -21,7 +21,7 @@ NAMES = (
 
 
 def import_compiler_modules() -> None:
-    """Import the modules that a first compile needs, so that it does not include their import."""
+    """Import the modules that a first compile needs, so that their import is not timed with it."""
     for name in MODULES:
         try:
             importlib.import_module(name)
@@ -49,7 +49,7 @@ def read_counters() -> Facts:
 
 
 def enable_byte_count() -> None:
-    """Make Inductor count `ir_bytes`; it does so only while it logs its metrics."""
+    """Make Inductor count `ir_bytes`, which it does only while it logs its metrics."""
     if not describe_missing(NAMES[4:]):
         from torch._logging import set_logs
 

@@ -61,7 +61,7 @@ def launch(device: str) -> Subject:
 
 
 def launch_of_a_graph(device: str) -> Subject:
-    """Replay a CUDA graph of twenty kernels on one number; the time is that of all twenty."""
+    """Replay a CUDA graph of twenty kernels on one number; the measured time is for all twenty."""
     x, graph = torch.ones(1, device=device), torch.cuda.CUDAGraph()
     x.mul_(1.0)
     torch.cuda.synchronize()
