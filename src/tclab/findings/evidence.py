@@ -1,4 +1,4 @@
-"""Define the values of one compile that the rules read."""
+"""Define the values of one compile that the rules read, without the objects of that compile."""
 
 from __future__ import annotations
 

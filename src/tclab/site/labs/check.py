@@ -183,7 +183,9 @@ def _read_result(answer: Answer, run: Run) -> CheckResult:
 
 
 def _add_places(judged: Verdict, answer: Answer) -> Verdict:
-    """Add places in the reader's file to a verdict's reasons."""
+    """Add places in the reader's file to a verdict's reasons. A reason says if only a trial cell
+    defines a function that was not found.
+    """
     line = trial_cells.line_of_definition(judged.exercise, answer.text)
     if line and judged.state in ("untouched", "absent"):
         at = describe_line(answer, line)
