@@ -67,7 +67,7 @@ def test_the_lines_make_them_equal(write, name, count):
     request = ExplainRequest.parse(f"unequal.py:{name}")
     assert not attempt(request, Remedy(compared=True)).agrees
     said = {"looked_up": "functools.cache", "slope": "torch.func.grad", "moved": "out of place"}
-    found = [each for each in list_rewrites(FILE) if said[name] in each.said]
+    found = [each for each in list_rewrites(FILE) if said[name] in each.description]
     assert len(found) == count
     assert all(attempt(request, each).agrees for each in found)
 

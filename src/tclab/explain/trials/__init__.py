@@ -53,10 +53,10 @@ def _add_fix(own: OwnCompiles | None, runner: TrialRunner) -> OwnCompiles | None
     for remedy in remedies:
         result = runner.run(remedy)
         if result is None:
-            return replace(own, fix=f"{remedy.said} (Not tried.)")
+            return replace(own, fix=f"{remedy.description} (Not tried.)")
         if frames := sum(result.compiles.values()):
             verb = "frame is" if frames == 1 else "frames are"
-            return replace(own, fix=f"{remedy.said} Tried: {frames} {verb} compiled.")
+            return replace(own, fix=f"{remedy.description} Tried: {frames} {verb} compiled.")
     return replace(own, fix=f"{_CALL_IT} (Not tried.)" if "uncompiled" in own.cause else "")
 
 
@@ -73,4 +73,4 @@ def _list_remedies(cause: str, runner: TrialRunner) -> Iterator[Remedy]:
             yield Remedy(said, lines={line: changed})
     elif "uncompiled" in cause:
         for way in failing.IN_PLACE:
-            yield replace(way, said=f"Compile in place: {way.said}.")
+            yield replace(way, description=f"Compile in place: {way.description}.")

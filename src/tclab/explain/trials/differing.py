@@ -23,5 +23,5 @@ def find_way(agreement: Agreement, runner: TrialRunner) -> Agreement:
         if result is None:
             break
         if result.agrees:
-            return replace(agreement, way=remedy.said)
+            return replace(agreement, way=remedy.description)
     return agreement

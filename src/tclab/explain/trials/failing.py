@@ -88,10 +88,10 @@ def _diagnose_stage(runner: TrialRunner, place: str) -> Failing:
     for remedy in remedies:
         result = runner.run(remedy)
         if result and not result.error and result.compiles:
-            return Failing(stage, f"{remedy.said}. Tried: it compiles", tuple(tried))
+            return Failing(stage, f"{remedy.description}. Tried: it compiles", tuple(tried))
         if result is None:
             return Failing(stage, workaround, tuple(tried), ended=False)
-        tried.append(remedy.said)
+        tried.append(remedy.description)
     return Failing(stage, workaround, tuple(tried))
 
 
@@ -151,22 +151,25 @@ def find_working_order(runner: TrialRunner, place: str) -> str:
     """
     for remedy in rewrites.move_compiles(read_file(runner), find_line_number(place)):
         if outcome := _runs_compiled(runner.run(remedy)):
-            return f"{remedy.said}. {outcome}"
+            return f"{remedy.description}. {outcome}"
     return ""
 
 
 def advise_keeping_object(runner: TrialRunner, *, method: bool) -> str:
     """Return a way to compile that leaves the compiled object unchanged; '' if none helps."""
     modules = (
-        replace(way, said=f"compile the module in place, {way.said}: {_KEEPS}") for way in IN_PLACE
+        replace(way, description=f"compile the module in place, {way.description}: {_KEEPS}")
+        for way in IN_PLACE
     )
     idle = ""
     for remedy in rewrites.bind_compiles(read_file(runner)) if method else modules:
         result = runner.run(remedy)
         if outcome := _runs_compiled(result):
-            return f"{remedy.said}. {outcome}"
+            return f"{remedy.description}. {outcome}"
         if result and not result.error:  # perhaps the calls reach nothing that is compiled
-            idle = idle or f"{remedy.said}. Tried: it does not raise; the calls compile nothing"
+            idle = (
+                idle or f"{remedy.description}. Tried: it does not raise; the calls compile nothing"
+            )
     return idle
 
 

@@ -91,7 +91,7 @@ def _find_fix(function: _Function, before: TrialResult, remedies: list[Remedy], 
             untried = True
             break
         if outcome := _describe_outcome(function, remedy, before, result):
-            helped.append(f"{remedy.said} Tried: {outcome}.")
+            helped.append(f"{remedy.description} Tried: {outcome}.")
         else:
             failed.append(remedy)
         if len(helped) == _MOST_REMEDIES:
@@ -100,7 +100,7 @@ def _find_fix(function: _Function, before: TrialResult, remedies: list[Remedy], 
         return " Or: ".join(helped)
     known = " ".join(fixes.fix_guards(_one_each(function.guards)))
     if failed and not untried:
-        tried = "; ".join(remedy.said.rstrip(".") for remedy in failed)
+        tried = "; ".join(remedy.description.rstrip(".") for remedy in failed)
         return f"{_explain_constant(function)}Nothing that was tried ends it ({tried})."
     return known if known == fixes.NOTHING_TO_DO else f"{known} (Not tried.)"
 

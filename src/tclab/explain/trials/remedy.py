@@ -18,7 +18,7 @@ READY = "ready"
 class Remedy:
     """One change to try.
 
-    `said` describes it to the reader. `options` are keywords of torch.compile; `settings` are names
+    `description` is for the reader. `options` are keywords of torch.compile; `settings` are names
     in torch._dynamo.config. `arguments` changes the arguments of each call: ``detach``, ``two 1``
     for size 2 in dimension 1, ``mark x 0`` or ``same bag``. `lines` replaces lines of the reader's
     file. With `called_before` the calls are made once without a compile first; with `rebound` each
@@ -30,7 +30,7 @@ class Remedy:
     has of the file as it is. With `halved` the operator on which Inductor raises is looked for.
     """
 
-    said: str = ""
+    description: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     arguments: str = ""

@@ -50,7 +50,7 @@ def _replace_inference_mode(at: int, lines: Sequence[str]) -> Iterator[Remedy]:
     line = lines[at - 1]
     if "inference_mode(" in line:
         said = f"torch.no_grad() in place of torch.inference_mode() (line {at})"
-        yield _rewrite(said, at, line.replace("inference_mode(", "no_grad("))
+        yield _make_remedy(said, at, line.replace("inference_mode(", "no_grad("))
 
 
 def _copy_by_index(
@@ -74,7 +74,7 @@ def _copy_by_index(
         f"a position of shape [1]: {code} (line {node.lineno}); a tensor of no dimension as an "
         "index is read with .item()"
     )
-    yield _rewrite(said, node.lineno, indent_like(code, lines[node.lineno - 1]))
+    yield _make_remedy(said, node.lineno, indent_like(code, lines[node.lineno - 1]))
 
 
 def _out_of_place(
@@ -89,11 +89,11 @@ def _out_of_place(
     value = f"torch.as_tensor({new}, dtype={what}.dtype, device={what}.device)"
     code = f"{what} = {what}.index_put(({indices},), {value})"
     said = f"the out-of-place form (line {node.lineno}): {code}"
-    yield _rewrite(said, node.lineno, indent_like(code, lines[node.lineno - 1]))
+    yield _make_remedy(said, node.lineno, indent_like(code, lines[node.lineno - 1]))
 
 
-def _rewrite(said: str, line: int, code: str) -> Remedy:
-    return Remedy(said, lines={line: code}, backend="inductor")
+def _make_remedy(description: str, line: int, code: str) -> Remedy:
+    return Remedy(description, lines={line: code}, backend="inductor")
 
 
 def indent_like(code: str, like: str) -> str:

@@ -172,5 +172,5 @@ def _join_slices(target: ast.Subscript, value: ast.expr) -> str:
     return f"{what}.copy_(torch.cat(({', '.join(filter(None, pieces))}), {dim}))"
 
 
-def _make_remedy(said: str, line: int, code: str) -> Remedy:
-    return Remedy(said, lines={line: code}, backend="inductor", compared=True)
+def _make_remedy(description: str, line: int, code: str) -> Remedy:
+    return Remedy(description, lines={line: code}, backend="inductor", compared=True)
