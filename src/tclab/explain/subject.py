@@ -41,8 +41,8 @@ class Subject:
     own: own_compiles.Found = own_compiles.NOTHING  # the compiled objects that a call reaches
 
     def compiled_whole(self) -> Subject:
-        """Return the subject without its own torch.compile, so that it is compiled as a whole,
-        parts that it compiles itself included.
+        """Return the subject without its own torch.compile, to be compiled as a whole. Inner parts
+        that it compiles itself are part of that compile.
         """
         if not self.own:
             return self

@@ -135,7 +135,7 @@ def _add_input_boxes(
     boxes: list[Box],
     links: list[Link],
 ) -> None:
-    """Add a box for the input above each row that reads it, or one in row 0 if none does."""
+    """Add a box for the input above each row that reads it; an unread input gets one in row 0."""
     is_returned = node.name in returned
     reader_rows = sorted({row[name] for name in names})
     if not reader_rows:

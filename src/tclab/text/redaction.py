@@ -108,7 +108,7 @@ def redact_tokens(text: str, tokens: Mapping[str, str], own: str = "") -> str:
 
 
 class _Parts:
-    """Returns a literal in which variable names replace the words that are long parts of tokens."""
+    """Replaces the words of a literal that are long parts of tokens by the names of variables."""
 
     def __init__(self, tokens: Mapping[str, str], own: str) -> None:
         self.tokens, self.all, self.own = tokens, "\0".join(tokens), own

@@ -45,7 +45,7 @@ class Announcement(TypedDict):
     protocol: int
     tclab: str
     name: str
-    machine: str  # the same for all workers of one machine
+    machine: str  # id of the machine, the same for all its workers
     slots: int  # the most jobs at a time
     memory: int  # MiB
     environments: list[EnvironmentData]

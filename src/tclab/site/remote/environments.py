@@ -129,7 +129,7 @@ def plan_environments(
     cluster: ClusterAddress | None,
     force: bool,
 ) -> list[EnvironmentPlan]:
-    """Return a plan for each environment; `cluster` serves those that name none of their own."""
+    """Return a plan for each environment; `cluster` is for environments that name no cluster."""
     plans = []
     for environment in environments:
         todo = snippets_to_record(

@@ -24,7 +24,7 @@ INDUCTOR, CACHES = "inductor", "caches"
 
 @dataclass(frozen=True)
 class Flips:
-    """The flips of each kind of run: a claim ``topic/snippet#name``, or a snippet → the reason."""
+    """The reasons of flips by kind of run, of a claim ``topic/snippet#name`` or of a snippet."""
 
     by_kind: Mapping[str, Mapping[str, str]]
 
