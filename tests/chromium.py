@@ -1,4 +1,4 @@
-"""The browser of the tests: Chromium without its windows where it is installed, which is faster.
+"""Start the tests' browser: Chromium's headless shell if it is installed, which is faster.
 
 And how a test waits: for what it means, never for a time, which a busy machine would need longer.
 """
@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
-#: In the order in which they are looked for, after the one that $CHROMIUM names.
+#: Tried in this order, after the one that $CHROMIUM names.
 COMMANDS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
@@ -30,7 +30,7 @@ ASLEEP = 240
 
 
 class Chromium:
-    """A Chromium that is started anew where it has ended."""
+    """A Chromium that is started again when it has ended."""
 
     def __init__(self, playwright: Any, path: str) -> None:
         self._launch = lambda: playwright.chromium.launch(executable_path=path, args=FLAGS)
@@ -43,9 +43,7 @@ class Chromium:
 
     @contextmanager
     def limited(self, seconds: float = ASLEEP) -> Iterator[None]:
-        """A block that ends with an error where the browser does not answer: JavaScript that is
-        evaluated has no limit of its own.
-        """
+        """Limit a block to some seconds: evaluated JavaScript has no time limit of its own."""
         timer = threading.Timer(seconds, _kill_below)
         timer.daemon = True
         timer.start()
@@ -66,7 +64,7 @@ def _kill_below() -> None:
 
 @contextmanager
 def launched() -> Iterator[Chromium]:
-    """A Chromium, for the length of the block; the test is skipped where there is none."""
+    """Start a Chromium for the block; skip the test if there is none."""
     installed = (shutil.which(command) for command in COMMANDS)
     path = os.environ.get("CHROMIUM") or next(filter(None, installed), None)
     if path is None:
@@ -92,7 +90,7 @@ _AT_REST = """Promise.race([
 
 
 def comes(holds: Callable[[], bool]) -> bool:
-    """Whether something comes to hold."""
+    """Return whether a condition comes to hold within the limit."""
     end = time.monotonic() + PATIENCE
     while not holds():
         if time.monotonic() > end:
@@ -102,20 +100,20 @@ def comes(holds: Callable[[], bool]) -> bool:
 
 
 def until(page: Any, expression: str) -> None:
-    """Until an expression of JavaScript holds; asked from here, since a page with a policy may not
-    evaluate text.
+    """Wait until an expression of JavaScript holds; it is polled from here, since a page with a
+    policy may not evaluate text.
     """
     assert comes(lambda: page.evaluate(expression)), f"never: {expression}"
 
 
 def at_rest(page: Any) -> None:
-    """Until the tab has done what it had to do, and has drawn it."""
+    """Wait until the tab has no work left, and has drawn everything."""
     page.evaluate(_AT_REST)
 
 
 def press(what: Any) -> None:
-    """Click what may move once more when it comes into view: what is off the screen is laid out
-    only then, and what moves between the two halves of a click is not clicked.
+    """Click an element that may move once more when it comes into view. Off-screen parts are laid
+    out only then, and an element that moves between the two halves of a click is not clicked.
     """
     what.scroll_into_view_if_needed()
     at_rest(what.page)

@@ -1,4 +1,4 @@
-"""What all tests share: a lab, and the last line of a test run.
+"""Provide what all tests share: a lab, and the last line of a test run.
 
 It says how many fences, snippets and tests ran, and how many did not.
 
@@ -20,13 +20,14 @@ from .lab import Lab
 
 TESTS = Path(__file__).parent
 
-# A shell has what it starts in the background ignore Ctrl-C, and what that starts. Tests send one.
+# A shell makes its background processes ignore Ctrl-C, and their children, too; some tests send
+# one.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
-    """A project of its own. What is run there is not shown, so coverage may watch it."""
+    """Make a project of its own. What is run there is not shown, so coverage may watch it."""
     made = Lab(tmp_path / "project")
     monkeypatch.setenv("TCLAB_STORE", str(made.store.path))
     monkeypatch.setattr(variables, "COVERAGE", ())
@@ -97,7 +98,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def kind(report: pytest.TestReport) -> str:
-    """What a report counts as: a fence, a snippet or a plain test."""
+    """Return the kind as which a report counts: a fence, a snippet or a plain test."""
     for name in ("fence", "snippet"):
         if name in report.keywords:
             return name

@@ -1,4 +1,4 @@
-"""The functions of the gallery of graph breaks, as written and as mended."""
+"""Load the functions of the gallery of graph breaks, with and without the fix."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import torch
 import tclab
 
 SNIPPETS = Path(__file__).resolve().parents[1] / "snippets" / "graph_breaks"
-#: Of what came and went each version has its own list.
+#: All but the breaks that came and went, of which each version has a list of its own.
 TOPICS = sorted(
     {path.stem.removeprefix("causes_") for path in SNIPPETS.glob("causes_*.py")}
     - {"that_came_and_went"}
@@ -24,8 +24,8 @@ Causes = list[tuple[Callable[..., Any], Callable[..., Any]]]
 
 
 def causes_of(topic: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Causes, torch.Tensor]:
-    """The functions that a snippet gives to the gallery, which compiles none of them here, and the
-    tensor that it calls them with.
+    """Return the functions that a snippet passes to the gallery, without compiling them, and the
+    tensor for their calls.
     """
     given: list[tuple[Causes, torch.Tensor]] = []
     stand_in: Any = ModuleType("_gallery")

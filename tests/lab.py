@@ -1,4 +1,4 @@
-"""A small project in a temporary folder, whose snippets a test writes."""
+"""Make a small project in a temporary folder, whose snippets a test writes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Lab:
         (root / "mkdocs.yml").touch()
 
     def write(self, name: str, code: str, header: str = "") -> Snippet:
-        """A snippet with this code, dedented."""
+        """Write a snippet with this code, dedented."""
         path = self.root / "snippets" / f"{name}.py"
         path.parent.mkdir(exist_ok=True)
         lines = ['"""Shows something."""', *([f"# tclab: {header}"] if header else [])]
@@ -36,11 +36,11 @@ class Lab:
         return snippets.read(path, self.root)
 
     def plan(self, store: Store | None = None) -> Plan:
-        """How the snippets stand now."""
+        """Return the present plan of the snippets."""
         return Plan(self.root, store or self.store)
 
     def run(self, *chosen: Snippet, store: Store | None = None, **options) -> dict[str, Run]:
-        """Run them in cold processes, which need no torch."""
+        """Run the snippets in cold processes, which need no torch."""
         options = {"warm": False, "on_event": self.events.append} | options
         return schedule.run(chosen, self.plan(store), **options)
 
@@ -53,7 +53,7 @@ class Lab:
         return [event for event in self.events if isinstance(event, kind)]
 
     def python(self, code: str, **variables: str) -> subprocess.Popen[str]:
-        """Another Python process, with tclab, in this project."""
+        """Start another Python process, with tclab, in this project."""
         return subprocess.Popen(
             [sys.executable, "-c", textwrap.dedent(code)],
             cwd=self.root,

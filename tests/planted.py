@@ -1,4 +1,4 @@
-"""Secrets planted in a machine, each a token of its own, so that a test can look which came out.
+"""Plant secrets in a machine, each a different token, so that a test can find out which leaked.
 
 Some places are meant to be shown: a snippet's or function's own code with its constants, what it
 prints and shows, and the text of an error that it raises itself. Nothing is planted there.
@@ -38,7 +38,7 @@ VARIABLES = {
 #: Folders whose names are secrets, each named by a variable.
 FOLDERS = ("HOME", "TMPDIR", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "TORCH_HOME")
 
-#: Code that runs into paths of this machine, and shows nothing that is a secret by itself.
+#: Code that prints paths of this machine, but no secret itself.
 INNOCENT = """
 import os
 import sys
@@ -58,7 +58,9 @@ tclab.show("\\n".join([__file__, tclab.__file__, os.path.expanduser("~")]), name
 
 
 def plant(folder: Path) -> dict[str, str]:
-    """Variables with a secret each; the folders that some of them name are below `folder`."""
+    """Return variables with a secret each; the folders that some of them name are below
+    `folder`.
+    """
     variables = {name: value.format(TOKEN.format(name)) for name, value in VARIABLES.items()}
     for name in FOLDERS:
         path = folder / TOKEN.format(name)
@@ -68,7 +70,7 @@ def plant(folder: Path) -> dict[str, str]:
 
 
 def plant_in_git(root: Path) -> None:
-    """A project's remote with a password in its address, as `git clone` keeps it."""
+    """Give a project's remote an address with a password, as `git clone` stores it."""
     git = root / ".git"
     git.mkdir()
     url = f"https://reader:{TOKEN.format('remote')}@git.example/lab"
@@ -77,7 +79,9 @@ def plant_in_git(root: Path) -> None:
 
 
 def found(folder: Path, *left_out: str) -> list[str]:
-    """Where a secret stands in the files below `folder`, or in their names: ``file: the text``."""
+    """Return where secrets occur in the files below `folder`, or in the files' names: ``file: the
+    text``.
+    """
     return [
         f"{path.relative_to(folder)}: {line[:200]!r}"
         for path in sorted(folder.rglob("*"))
@@ -88,7 +92,7 @@ def found(folder: Path, *left_out: str) -> list[str]:
 
 
 def found_in(text: str) -> bool:
-    """Whether a planted secret stands in this text."""
+    """Return whether a planted secret occurs in this text."""
     return TOKEN.partition("{}")[0] in text
 
 
@@ -100,5 +104,5 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def environment(variables: dict[str, str]) -> dict[str, str]:
-    """Those of a process in which they are planted."""
+    """Return the variables of a process in which secrets are planted."""
     return {**os.environ, **variables}

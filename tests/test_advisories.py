@@ -29,7 +29,7 @@ def entry(name: str) -> Advisory:
 
 
 def compile_of(each: Advisory, lines: tuple[str, ...], torch: str) -> Snapshot:
-    """A compile with these lines as one kernel, or as the operators of one graph."""
+    """Return a compile with these lines as one kernel, or as the operators of one graph."""
     body = "" if each.stage else "\n".join(lines)
     one: KernelIdentity = replace(kernel(body), language=each.language)
     graph = GraphCounts(each.stage, dict.fromkeys(lines, 1))

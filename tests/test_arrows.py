@@ -255,8 +255,8 @@ def names(node: ast.Import | ast.ImportFrom, module: str, package: bool) -> Iter
 
 
 def named_by(text: str) -> Iterator[str]:
-    """The modules that a string names: ``tclab.site.labs.judge.run`` and its like, imported by
-    name; all of a package where only the rest is computed (``tclab.site.labs.exercises.``).
+    """Yield the modules that a string names: ``tclab.site.labs.judge.run`` and its like, imported
+    by name; all of a package where only the rest is computed (``tclab.site.labs.exercises.``).
     """
     if re.fullmatch(r"tclab\.(\w+\.)*", text):
         yield from (m for m in MODULES if m.rpartition(".")[0] == text[:-1])
@@ -266,7 +266,7 @@ def named_by(text: str) -> Iterator[str]:
 
 
 def strings(tree: ast.Module) -> Iterator[ast.Constant]:
-    """The strings of the code; what an error says is none of them."""
+    """Yield the strings of the code; what an error says is none of them."""
     in_errors = {
         id(part) for n in ast.walk(tree) if isinstance(n, ast.Raise) for part in ast.walk(n)
     }
@@ -281,7 +281,7 @@ def strings(tree: ast.Module) -> Iterator[ast.Constant]:
 
 @cache
 def imports(module: str) -> list[Import]:
-    """Every import of a module, with where it stands."""
+    """Return every import of a module, with where it stands."""
     path = MODULES[module]
     found: list[Import] = []
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -306,7 +306,7 @@ def imports(module: str) -> list[Import]:
 
 
 def room(module: str, rooms: dict[str, set[str]]) -> str | None:
-    """The longest key of `rooms` that is the module or a package around it."""
+    """Return the longest key of `rooms` that is the module or a package around it."""
     hits = [r for r in rooms if module == r or module.startswith(r + ".")]
     return max(hits, key=len) if hits else None
 
@@ -337,7 +337,7 @@ def test_third_party_packages_stay_in_their_rooms() -> None:
 
 
 def known(name: str) -> set[str]:
-    """The rooms that a room may know, directly or through others."""
+    """Return the rooms that a room may know, directly or through others."""
     todo, rooms = list(KNOWS[name]), {name}
     while todo:
         if (one := todo.pop()) not in rooms:
@@ -375,7 +375,9 @@ def test_three_houses_know_each_other_one_way() -> None:
 
 
 def circle() -> str:
-    """A circle of modules, hidden imports included; a package stands for its __init__ only."""
+    """Return a circle of modules, hidden imports included; a package stands for its __init__
+    only.
+    """
     graph = {m: {i.name for i in imports(m) if i.name in MODULES} - {m} for m in MODULES}
     try:
         TopologicalSorter(graph).prepare()
@@ -572,7 +574,7 @@ def test_text_is_rendered_with_the_standard_library() -> None:
 
 
 def committed() -> list[Path]:
-    """The text files of the repository's index."""
+    """Return the text files of the repository's index."""
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
     )

@@ -27,7 +27,7 @@ last = "reached"
 
 
 def ran(source: str) -> tuple[dict[str, Claim], dict[str, object]]:
-    """The claims of a file that ran, by name, and its globals."""
+    """Return the claims of a file that ran, by name, and its globals."""
     tree = ast.parse(source, "x.py")
     named = claims.find(tree, source, "x.py")
     claims.insert_claim_blocks(tree, named)

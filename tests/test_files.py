@@ -49,7 +49,7 @@ def test_a_file_is_replaced_and_keeps_its_mode(tmp_path):
 
 
 def device(folder: Path) -> Path:
-    """A null device of our own."""
+    """Return a null device of our own."""
     path = folder / "null"
     os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
     return path

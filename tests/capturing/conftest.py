@@ -1,4 +1,4 @@
-"""One small training step, captured once for all tests of this folder."""
+"""Capture one small training step once for all tests of this folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import tclab
 
 
 def softmax_of_product(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
-    """[8, 8] @ [8, 8] → relu → [8] → softmax."""
+    """Compute [8, 8] @ [8, 8] → relu → [8] → softmax."""
     y = (x @ w).relu()
     y = y.sum(-1)
     return torch.softmax(y, 0) * 2 + 1
@@ -17,13 +17,13 @@ def softmax_of_product(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
 
 @pytest.fixture(scope="session")
 def training() -> tclab.Capture:
-    """Forward and backward of `softmax_of_product`, by Inductor."""
+    """Capture forward and backward of `softmax_of_product`, compiled by Inductor."""
     x = torch.randn(8, 8, requires_grad=True)
     return tclab.capture(softmax_of_product, backward=True)(x, torch.randn(8, 8))
 
 
 @pytest.fixture(scope="session")
 def lines() -> dict[str, int]:
-    """Line numbers in this file of what `softmax_of_product` computes."""
+    """Return the line numbers in this file of the steps of `softmax_of_product`."""
     first = softmax_of_product.__code__.co_firstlineno
     return {"relu": first + 2, "sum": first + 3, "softmax": first + 4}

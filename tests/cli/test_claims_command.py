@@ -45,7 +45,7 @@ def tclab(lab, monkeypatch, capsys):
 
 
 def cells(lines: list[str]) -> dict[str, list[str]]:
-    """The cells of each row by its first one."""
+    """Return the cells of each row by its first one."""
     return {row[0]: row[1:] for row in map(str.split, lines) if row}
 
 

@@ -356,7 +356,7 @@ def test_names_for_scripts(project: Project) -> None:
 
 
 def without_click_and_rich(project: Project) -> str:
-    """A PYTHONPATH under which neither can be imported."""
+    """Return a PYTHONPATH under which neither can be imported."""
     blocked = project.root / "blocked"
     for name in ("click", "rich"):
         (blocked / name).mkdir(parents=True, exist_ok=True)

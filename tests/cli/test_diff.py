@@ -26,7 +26,7 @@ MADE = Provenance("2.13.0", "", "3.11.7", "a CPU", "Linux", "2026-11-21")
 
 
 def report(target: str, *codes: str, **more: object) -> Report:
-    """A report with a graph for each kernel's code."""
+    """Return a report with a graph for each kernel's code."""
     chains = tuple(
         Chain(f"Graph {n}", "c", (Kernel("k", "k", code, "python", "kernel"),))
         for n, code in enumerate(codes)

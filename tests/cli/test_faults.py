@@ -97,7 +97,7 @@ class Row:
 
 
 def report(title: str) -> str:
-    """A report with as good as nothing in it, as JSON."""
+    """Return a report with as good as nothing in it, as JSON."""
     made = Provenance("2.13.0", "", "3.11", "a CPU", "Linux", "2026-11-21")
     return Report(
         title=title, calls=(), target="", backward=False, remarks=(), sources=(), breaks=Breaks(),
@@ -286,7 +286,7 @@ def started_and_asleep(place: Place) -> tuple[subprocess.Popen[str], int]:
 
 
 def gone(pid: int) -> bool:
-    """Whether a process ends within a while."""
+    """Return whether a process ends within a while."""
     end = time.monotonic() + 20
     while time.monotonic() < end:
         try:

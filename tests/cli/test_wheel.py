@@ -33,7 +33,7 @@ def example_inputs():
 
 
 def run(*words: object, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """A command, without what points to this clone."""
+    """Return a command, without what points to this clone."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("TCLAB", "PYTHON"))}
     return subprocess.run(list(map(str, words)), cwd=cwd, env=env | variables, text=True,
                           capture_output=True, timeout=240, check=False)  # fmt: skip
@@ -262,7 +262,7 @@ def test_the_library_works_without_the_site(library: Environment, tmp_path: Path
 
 
 def other(python: Path) -> str:
-    """The PyTorch of an environment."""
+    """Return the PyTorch of an environment."""
     code = "import torch; print(torch.__version__.partition('+')[0])"
     return run(python, "-c", code, cwd=python.parent).stdout.strip()
 

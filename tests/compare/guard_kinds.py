@@ -13,9 +13,9 @@ from typing import Any
 
 import torch
 
-#: Compiles a function as `torch.compile` does; the options go there.
+#: A function that compiles as `torch.compile` does, with these options.
 Compile = Callable[..., Callable[..., Any]]
-#: Kind → what calls a compiled function so that a guard of the kind fails.
+#: Kind → a function that calls a compiled function so that a guard of the kind fails.
 KINDS: dict[str, Callable[[Compile], None]] = {}
 
 config = SimpleNamespace(scale=2)
@@ -481,7 +481,7 @@ def _(compiled: Compile) -> None:
 
 @contextlib.contextmanager
 def layer(compiled: Compile, **more: Any) -> Iterator[Layer]:
-    """A layer, which is called once before the block and once after it."""
+    """Yield a layer that is called once before the block and once after it."""
     of = Layer()
     f = compiled(of, **more)
     f(torch.ones(4))

@@ -1,4 +1,4 @@
-"""The guards that fail in `guard_kinds.py`, wherever its file lies and whatever process compiles.
+"""Compile `guard_kinds.py` in several folders and processes, and compare the guards that fail.
 
 ``python -m tests.compare.guards`` prints a row for each kind and says in which of the places its
 identities are not those of the first; under any PyTorch that is installed.
@@ -18,12 +18,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = Path(__file__).with_name("guard_kinds.py")
 COMMENT = "# a comment\n# and one more\n\n"
-#: Where the file lies, and what stands above its first line. Each is compared with the first.
+#: The file's folder, and the text above its first line. Each place is compared with the first.
 PLACES = {"as it is": ("a", ""), "line shifted": ("a", COMMENT), "folder moved": ("b/c", "")}
-#: Of another process: its seed of hashes, its folder and what stands above.
+#: For the other process: its hash seed, its folder, and the text above the first line.
 ELSEWHERE = "another process, seed, folder and line"
 
-#: Kind → the identities of what was compiled again and of what broke, as text.
+#: Kind → the identities of recompiles and breaks, as text.
 Seen = dict[str, list[str]]
 
 
@@ -39,7 +39,7 @@ def seen(path: Path) -> Seen:
     spec = importlib.util.spec_from_file_location("guard_kinds", path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where Dynamo looks for globals
+    sys.modules[spec.name] = module  # Dynamo looks there for globals
     spec.loader.exec_module(module)
     found = {}
     for name, calls in module.KINDS.items():
@@ -52,7 +52,7 @@ def seen(path: Path) -> Seen:
 
 
 def compiled(folder: Path, places: dict[str, tuple[str, str]], seed: str) -> dict[str, Seen]:
-    """Place → what was seen there, all in one process."""
+    """Return the identities in each place, all compiled in one process."""
     folder.mkdir()
     program = "import sys; from tests.compare import guards; guards.main(*sys.argv[1:])"
     words = json.dumps([[name, *place] for name, place in places.items()])
@@ -66,7 +66,7 @@ def compiled(folder: Path, places: dict[str, tuple[str, str]], seed: str) -> dic
 
 
 def main(words: str) -> None:
-    """Print what was seen in each place, as one line of JSON."""
+    """Print the identities in each place, as one line of JSON."""
     found = {}
     for name, folder, above in json.loads(words):
         path = Path(folder, "guard_kinds.py")
@@ -77,7 +77,9 @@ def main(words: str) -> None:
 
 
 def matrix(folder: Path, every: bool = True) -> dict[str, Seen]:
-    """What was seen in each place, in two processes; or in the first and the last place alone."""
+    """Return the identities in each place, in two processes; or only those in the first and the
+    last place.
+    """
     here = PLACES if every else dict([*PLACES.items()][:1])
     asked = (folder / "here", here, "1"), (folder / "there", {ELSEWHERE: ("d", COMMENT)}, "2")
     with ThreadPoolExecutor() as pool:
@@ -86,7 +88,9 @@ def matrix(folder: Path, every: bool = True) -> dict[str, Seen]:
 
 
 def drawn(places: dict[str, Seen]) -> str:
-    """A line for each kind: where it is as in the first place, and below it what is not."""
+    """Return a line for each kind: where it is as in the first place, and below it the
+    differences.
+    """
     names = list(places)
     first = places[names[0]]
     lines = ["kind | " + " | ".join(names[1:])]

@@ -34,7 +34,7 @@ EXPECTED = {
 
 
 def bodies(name: str) -> tuple[str, str]:
-    """The two texts of a file: each below its line of provenance."""
+    """Return the two texts of a file: each below its line of provenance."""
     old, new = (PAIRS / f"{name}.txt").read_text(encoding="utf-8").split("# PyTorch 2.15.0\n")
     return old.partition("\n")[2], new
 
@@ -45,7 +45,7 @@ def kernel(body: str, **other: object) -> KernelIdentity:
 
 
 def grouped(old: KernelIdentity | None, new: KernelIdentity | None) -> dict[str, causes.Cause]:
-    """The causes between two compiles of one kernel each, by name."""
+    """Return the causes between two compiles of one kernel each, by name."""
     sides = [Snapshot(kernels=(each,) if each else ()) for each in (old, new)]
     return {each.form.name: each for each in causes.find_causes(compare_snapshots(*sides).pairs)}
 

@@ -16,7 +16,7 @@ Call = tuple[Any, ...]
 
 
 def reasons(fn: Callable[..., Any], calls: Iterable[Call], **options: Any) -> list[str]:
-    """The guards that failed, as a report says them."""
+    """Return the guards that failed, as a report says them."""
     torch._dynamo.reset()
     compiled = torch.compile(fn, backend="eager", **options)
     with capture() as seen:
@@ -26,7 +26,7 @@ def reasons(fn: Callable[..., Any], calls: Iterable[Call], **options: Any) -> li
 
 
 def fix(fn: Callable[..., Any], calls: Iterable[Call], **options: Any) -> str:
-    """The fix of a function that is compiled again exactly once."""
+    """Return the fix of a function that is compiled again exactly once."""
     (guard,) = reasons(fn, calls, **options)
     return fixes.fix_guard(guard)
 

@@ -1,13 +1,13 @@
-"""A snippet whose processes are gone before they can be killed, for tests that end it."""
+"""Make a snippet whose processes end before they can be killed, for tests that end it."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
 
-#: Each process starts the next in a session of its own and ends; its parent has ended by then.
-#: It kills itself: one that ends and that coverage watches first writes a file, for long.
-#: The last resort, should a test fail, is that they all end after half a minute.
+#: Each process starts the next in a session of its own and ends; its own parent has ended by then.
+#: It kills itself, since coverage writes a file when a process ends, which takes long. As a last
+#: resort, should a test fail, all end after half a minute.
 CODE = """
 import os, sys, time
 def end(): os.kill(os.getpid(), 9)
@@ -23,12 +23,12 @@ if os.fork() == 0:
 
 
 def code(log: Path, then: str) -> str:
-    """A snippet that starts them, and then does something else itself."""
+    """Return the code of a snippet that starts them, and then runs `then` itself."""
     return CODE.format(log=str(log)) + f"\n{then}\n"
 
 
 def pids(log: Path) -> list[int]:
-    """Of each generation, oldest first."""
+    """Return the process ids of the generations, oldest first."""
     return [int(line) for line in log.read_text().split()] if log.exists() else []
 
 
@@ -44,9 +44,9 @@ def state(pid: int) -> str:
 
 
 def assert_over(log: Path) -> None:
-    """There were generations, none lives, and there is no later one."""
+    """Assert that there were generations, that none lives, and that none is started any more."""
     generations = pids(log)
-    assert len(generations) > 1  # a busy machine gives a second few
-    assert alive(generations[-5:]) == []  # older numbers may be another process's by now
+    assert len(generations) > 1  # a busy machine starts only a few a second
+    assert alive(generations[-5:]) == []  # older numbers may belong to other processes by now
     time.sleep(0.2)
     assert pids(log) == generations

@@ -94,7 +94,7 @@ class Copy:
         return json.loads(self.python("-c", EDIT_EACH, str(self.src)))
 
     def states(self) -> dict[str, str]:
-        """How each snippet stands."""
+        """Return how each snippet stands."""
         return json.loads(self.python("-c", STATES))
 
 

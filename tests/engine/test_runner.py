@@ -18,7 +18,7 @@ from tclab.system import machine
 
 
 def counting(lab, name: str = "t/counting", extra: str = "") -> tuple:
-    """A snippet that adds a line to a file each time it runs, and that file."""
+    """Return a snippet that adds a line to a file each time it runs, and that file."""
     log = lab.root / f"{name.replace('/', '-')}.log"
     code = f"open({str(log)!r}, 'a').write('ran\\n')\n{extra}"
     return lab.write(name, code), log
@@ -117,7 +117,7 @@ def test_a_damaged_run_is_run_again(lab):
 
 
 def once(lab, cause: str) -> tuple:
-    """A snippet that fails by `cause` while the file `bad` is there, and that file."""
+    """Return a snippet that fails by `cause` while the file `bad` is there, and that file."""
     bad = lab.root / "bad"
     code = f"import os, pathlib\nif pathlib.Path({str(bad)!r}).exists():\n    {cause}\nprint(1)"
     return lab.write("t/once", code), bad

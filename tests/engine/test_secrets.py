@@ -32,7 +32,7 @@ def lab(tmp_path, monkeypatch) -> Lab:
 
 
 def tclab(lab: Lab, variables: dict[str, str], *words: str) -> str:
-    """The output of a command on the project."""
+    """Return the output of a command on the project."""
     done = subprocess.run(
         [sys.executable, "-m", "tclab", *words],
         cwd=lab.root,

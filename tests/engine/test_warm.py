@@ -279,6 +279,6 @@ def test_a_timed_snippet_is_lent_what_was_tried_and_nothing_else(lab):
 
 
 def cache(tmp_path: Path) -> Path:
-    """The project's cache of compiled objects where there is one: it only saves time."""
+    """Return the project's cache of compiled objects where there is one: it only saves time."""
     project = Path(os.environ.get("TCLAB_STORE") or SRC.parent / ".tclab") / "cache"
     return project if os.access(project, os.W_OK) else tmp_path

@@ -1,4 +1,4 @@
-"""Files such as a reader has, and two reports that the tests share."""
+"""Make files such as readers have, and two reports that the tests share."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def own_trial_process(trial_process: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working folder."""
+    """Make an empty working folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -113,7 +113,7 @@ def write(folder: Path) -> Write:
 
 @pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A working folder with both files; the working folder for as long as they are explained."""
+    """Return a working folder with both files."""
     path = tmp_path_factory.mktemp("reader")
     (path / "broken.py").write_text(BROKEN, encoding="utf-8")
     (path / "skipped.py").write_text(SKIPPED, encoding="utf-8")
@@ -131,13 +131,13 @@ def _explained(folder: Path, spec: str, *, backward: bool = False) -> Report:
 
 @pytest.fixture(scope="session")
 def broken(files: Path) -> Report:
-    """A function with a break, called so that it is compiled again."""
+    """Explain a function with a break, called so that it is compiled again."""
     return _explained(files, "broken.py:f")
 
 
 @pytest.fixture(scope="session")
 def skipped(files: Path) -> Report:
-    """A module of which one function is skipped, differentiated."""
+    """Explain a module of which one function is skipped, with its backward."""
     return _explained(files, "skipped.py:Net", backward=True)
 
 
@@ -149,7 +149,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def tab(browser: Any) -> Iterator[Any]:
-    """A function that opens a tab of some width; no tab may have had an error at the end."""
+    """Return a function that opens a tab of some width; no tab may have had an error at the end."""
     problems: list[str] = []
     contexts = []
 

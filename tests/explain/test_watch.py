@@ -165,7 +165,7 @@ def test_the_page_may_ask_its_own_host_and_run_its_own_scripts_only(served):
 
 
 def event(response: http.client.HTTPResponse) -> dict[str, object]:
-    """The next event that says something."""
+    """Return the next event that says something."""
     while not (line := response.readline().decode()).startswith("data: "):
         assert line
     return json.loads(line.removeprefix("data: "))

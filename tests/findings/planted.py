@@ -1,4 +1,4 @@
-"""Functions with planted faults: the first finding of each has to be the dearest one.
+"""Functions with planted faults: the first finding on each has to be the dearest.
 
 `PLANTED` has one function a kind, and four with three faults; `python -m benchmarks.findings`
 explains them all, and prints a table.

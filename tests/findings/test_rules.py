@@ -122,7 +122,7 @@ CASES: dict[str, tuple[Evidence, Evidence]] = {
 
 
 def find(evidence: Evidence) -> tuple[Finding, ...]:
-    """The findings, of a compile that gave a graph."""
+    """Return the findings, of a compile that gave a graph."""
     return findings.find(replace(evidence, breaks=replace(evidence.breaks, graphs=1)))
 
 

@@ -1,4 +1,4 @@
-"""Whether a function's time grows with its input, and not with the input's square."""
+"""Check that a function's time grows with its input, and not with the input's square."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ SMALL, FACTOR = 10_000, 8
 
 
 def assert_linear(f: Callable[[str], object], piece: str, end: str = "") -> None:
-    """Eight times the input takes far less than 64 times the time: 24 leaves room for noise."""
+    """Assert that eight times the input takes far less than 64 times the time; a factor of 24
+    leaves room for noise.
+    """
     small, large = (_seconds(f, _repeated(piece, n) + end) for n in (SMALL, FACTOR * SMALL))
     assert large <= 3 * FACTOR * max(small, 0.002), f"{large:.3f} s after {small:.3f} s"
 

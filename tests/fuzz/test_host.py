@@ -26,7 +26,7 @@ def server():
 
 
 def status(server: Server, host: str) -> int | None:
-    """What the server answers; None for a line that no client sends."""
+    """Return the server's status; None for a line that no client sends."""
     connection = http.client.HTTPConnection(LOOPBACK, server.http.server_port, timeout=10)
     try:
         connection.putrequest("GET", "/", skip_host=True)

@@ -31,7 +31,7 @@ MIXES = MIXES.map("".join).filter(bool)
 
 @pytest.fixture(autouse=True, scope="module")
 def no_installed_source():
-    """Every name is somewhere, so that none is looked up in the installed packages."""
+    """Find every name without looking it up in the installed packages."""
     location = sources.Location("torch.x", "torch/x.py", 1, "https://example.org/")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sources, "locate_for_page", lambda name, place: location)
@@ -39,7 +39,7 @@ def no_installed_source():
 
 
 def refusal(f: Callable[..., object], *arguments: object) -> TclabError | None:
-    """The error that it declares, if it raises one."""
+    """Return the declared error that a function raises, if any."""
     try:
         f(*arguments)
     except (PageError, SnippetError) as error:
@@ -48,7 +48,7 @@ def refusal(f: Callable[..., object], *arguments: object) -> TclabError | None:
 
 
 def line(error: TclabError, file: str) -> int:
-    """The line that an error names; there is a next step, too."""
+    """Return the line that an error names, after checking that it has a next step."""
     assert error.next_step
     number = int(re.fullmatch(rf"{re.escape(file)}:(\d+)", error.place)[1])
     assert number >= 1
@@ -56,7 +56,7 @@ def line(error: TclabError, file: str) -> int:
 
 
 def read(text: str) -> list[object]:
-    """Everything that the build reads of a page."""
+    """Return everything that the build reads from a page."""
     page = PageText("docs/x.md", text)
     return [
         page.sentences, page.values, page.uses, page.statements, page.headings, page.body_line,

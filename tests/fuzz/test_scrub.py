@@ -30,7 +30,7 @@ PIECES = [
 _LISTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), min_size=1, max_size=12)
 MIXES = _LISTS.map("".join).filter(bool)
 
-# The rules as one would write them who need not care for time.
+# The rules in their plain form, which takes more time.
 PATHS = [
     (r"(?:/[^\s\"'`:;,()<>|=]*)?/(?:site|dist)-packages/", ""),
     (r"(?:/[\w.+~-]+)*/lib(?:64)?/(python3\.\d+/)", r"\1"),
@@ -47,7 +47,7 @@ REST = [
 
 
 def slow_scrub(text: str) -> str:
-    """What `scrub` means."""
+    """Scrub a text by the plain rules, in any time."""
     folders = [
         (r"(?<![\w.~-])" + re.escape(prefix) + (r"(?![\w.-])" if stands else ""), stands)
         for prefix, stands in module._folder_replacements("")

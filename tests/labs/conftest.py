@@ -1,4 +1,4 @@
-"""Nothing that a lab's check runs is kept or shown, so coverage may watch it."""
+"""Keep and show nothing that a lab's check runs, so that coverage may watch it."""
 
 from __future__ import annotations
 

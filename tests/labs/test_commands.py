@@ -24,7 +24,7 @@ LABS = source.find(ROOT)
 
 
 def said(capsys, *words: str) -> tuple[int, str]:
-    """The exit status of a command, and all that it printed."""
+    """Return the exit status of a command, and all that it printed."""
     status = main(["--root", str(ROOT), "lab", *words])
     captured = capsys.readouterr()
     return status, captured.out + captured.err

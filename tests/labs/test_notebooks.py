@@ -31,7 +31,7 @@ def ran(text: str, folder: Path, *, errors: bool = False):
 
 
 def html(book) -> str:
-    """All that the cells show richly."""
+    """Return all that the cells show richly."""
     outputs = (o for cell in book.cells for o in cell.get("outputs", ()))
     return "".join(o.get("data", {}).get("text/html", "") for o in outputs)
 

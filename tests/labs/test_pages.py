@@ -64,7 +64,7 @@ def project(lab):
 
 
 def html(opened: book.Book, tmp_path) -> str:
-    """The page's body, as mkdocs-jupyter and then the site make it."""
+    """Return the page's body, as mkdocs-jupyter and then the site make it."""
     state.begin_build(opened)
     (lab,) = opened.labs.values()
     notebook = lab_pages.notebook(lab, opened)

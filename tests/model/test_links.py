@@ -16,7 +16,7 @@ KEY = re.compile(r"^(py|bc|fx|ir|kernel|ttir|ttgir|llir|ptx|sass):")
 
 
 def strings(tree: ast.Module) -> Iterator[str]:
-    """How each text begins that the code works with; an f-string up to its first value."""
+    """Yield how each text begins that the code works with; an f-string up to its first value."""
     docstrings = {id(s.value) for s in ast.walk(tree) if isinstance(s, ast.Expr)}
     for node in ast.walk(tree):
         is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)

@@ -1,4 +1,4 @@
-"""One artifact of each kind and more, built by hand; `nasty` puts one text everywhere."""
+"""Build one artifact of each kind by hand; `nasty` puts one text everywhere."""
 
 from __future__ import annotations
 
@@ -238,7 +238,7 @@ RUN = Run("start/relu", "here", "s", MADE, 0.71, 1 << 28, ARTIFACTS, "printed\n"
 
 
 def nasty(value: Any, text: str) -> Any:
-    """`value` with `text` in place of each text in it; ids, ops and numbers stay."""
+    """Return `value` with `text` in place of each text in it; ids, ops and numbers stay."""
     if isinstance(value, str):
         return text
     if isinstance(value, tuple):

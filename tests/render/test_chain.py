@@ -40,7 +40,7 @@ SMALL = Chain(
 
 
 def at_random(seed: int, lines: int = 12) -> Chain:
-    """A chain whose lines are linked at random to lines above, over keys that they share."""
+    """Return a chain whose lines are linked at random to lines above, over keys that they share."""
     choose = random.Random(seed)
     panes: list[Listing] = []
     keys: list[str] = []

@@ -20,7 +20,7 @@ APART = 0.095
 
 
 def colours(scheme: str) -> dict[str, str]:
-    """The custom properties that the style sheets set for a scheme, as they stand alone."""
+    """Return the custom properties that the style sheets set for a scheme, as they stand alone."""
     sheet = render.css()
     dark = "".join(re.findall(r'\[data-md-color-scheme="slate"\] \{(.*?)\n  \}', sheet, re.DOTALL))
     light = "".join(re.findall(r":root,\n\[data-md-color-scheme\] \{(.*?)\n\}", sheet, re.DOTALL))

@@ -29,7 +29,7 @@ def picture(artifact: Chart, root: str | None) -> ET.Element:
 
 
 def leading(html: str) -> list[str]:
-    """The links that leave the page."""
+    """Return the links that leave the page."""
     return [link for link in Page(html).links if not link.startswith("#")]
 
 

@@ -25,7 +25,7 @@ def test_a_long_table_is_text_after_its_first_rows(number: int, at_once: int) ->
 
 
 def lines(html: str) -> list[int]:
-    """The lines of each row, as its style says."""
+    """Return the lines of each row, as its style says."""
     rows = re.findall(r'<tr id="[^"]*"([^>]*)>', html)
     return [int(style[1]) if (style := re.search(r"--lines:(\d+)", row)) else 1 for row in rows]
 

@@ -66,7 +66,7 @@ kernel:
 
 
 def kept(stage: str, code: str) -> list[str]:
-    """The lines that are not noise, without their blanks."""
+    """Return the lines that are not noise, without their blanks."""
     quiet = find_noise(stage, code)
     lines = code.removesuffix("\n").split("\n")
     return [" ".join(line.split()) for i, line in enumerate(lines) if i not in quiet]
@@ -264,13 +264,13 @@ def test_the_guide_of_the_explorer_names_every_switch_that_has_words():
 
 
 def parts_of(script: str) -> tuple[str, list[list[str]]]:
-    """The name and the listings that a script of machine code delivers."""
+    """Return the name and the listings that a script of machine code delivers."""
     match = re.fullmatch(r'tclabCode\("([\w-]+)", "([\w+/=]+)"\);\n', script, re.ASCII)
     return match[1], json.loads(gzip.decompress(base64.b64decode(match[2])))
 
 
 def in_files(chain: Chain, url: str) -> tuple[str, dict[str, str]]:
-    """The chain's HTML, and the files of its machine code."""
+    """Return the chain's HTML, and the files of its machine code."""
     delivery = Files(url)
     return render.html(chain, Options("c", delivery=delivery)), delivery.files
 

@@ -1,4 +1,4 @@
-"""A small project of its own for each test, and the real one, built once."""
+"""Provide a small project for each test, and the real site, built once."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from tests.chromium import launched
 ROOT = Path(__file__).resolve().parents[2]
 HOOK = "src/tclab/site/pages/mkdocs_hook.py"
 
-#: A page of each kind, seen in every way. Of the others each is seen in half of the ways that need
-#: a browser for long, turn and turn about: all of them in all ways would take half of CI's time.
+#: A page of each kind, tested in every way. The other pages take turns in those ways that need a
+#: browser for long: testing all pages in all ways would take half of CI's time.
 ONE_OF_EACH_KIND = (
     *("index.html", "targets.html", "pipeline/guards.html", "explorer/relu.html"),
     *("practice/find-out.html", "beliefs/kernels.html", "reference/operators.html"),
@@ -38,12 +38,12 @@ ONE_OF_EACH_KIND = (
 
 
 def in_turn(pages: Sequence[str], ways: int, way: int) -> list[str]:
-    """The pages whose turn it is to be seen in this of so many ways, and one of each kind."""
+    """Return the pages whose turn it is in this way, of so many, and one page of each kind."""
     return [p for i, p in enumerate(pages) if i % ways == way or p in ONE_OF_EACH_KIND]
 
 
 def unpacked(script: str) -> Any:
-    """What a script of the site has packed in its first string."""
+    """Return the content that a script of the site has packed in its first string."""
     return json.loads(gzip.decompress(base64.b64decode(script.split('"')[1])))
 
 
@@ -86,14 +86,14 @@ class Project:
         return target
 
     def page(self, *calls: str) -> None:
-        """A home page whose only block, which starts on line 3, makes these calls."""
+        """Return a home page whose only block, which starts on line 3, makes these calls."""
         names = ", ".join(dict.fromkeys(call.partition("(")[0] for call in calls))
         body = "\n".join([f"from tclab.site.pages import {names}", *calls])
         fence = f'```python exec="1" html="1"\n{body}\n```\n'
         self.write("docs/index.md", f"# Home\n\n{fence}")
 
     def build(self, *flags: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        """`mkdocs build` in a process of its own; its output is stdout and stderr together."""
+        """Run `mkdocs build` in a process of its own; stdout and stderr come together."""
         command = [sys.executable, "-m", "mkdocs", "build", "-q", *flags]
         return subprocess.run(
             command,
@@ -107,7 +107,7 @@ class Project:
         )
 
     def fails(self, *flags: str, **variables: str) -> str:
-        """The output of a build that must fail."""
+        """Return the output of a build that must fail."""
         done = self.build(*flags, **variables)
         assert done.returncode == 1, done.stdout
         assert "Traceback" not in done.stdout
@@ -121,15 +121,15 @@ class Project:
 
 
 def environment() -> dict[str, str]:
-    """The environment of a build: the package from this checkout, few threads."""
+    """Return the environment of a build: the package from this checkout, few threads."""
     known = {k: v for k, v in os.environ.items() if not k.startswith(("TCLAB", "SOURCE_DATE"))}
     return known | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    """A project with one page and one snippet that needs no PyTorch, and no labs: their plugin
-    takes as long to import as all else.
+    """Make a project with one page and one snippet that needs no PyTorch. It has no labs, whose
+    plugin takes as long to import as everything else.
     """
     made = Project(tmp_path)
     config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
@@ -151,15 +151,15 @@ def project(tmp_path: Path) -> Project:
 
 @dataclass
 class Built:
-    """The folder of the built site, and what building it took."""
+    """The folder of the built site, and the costs of building it."""
 
     folder: Path
-    peak: int  # MiB of resident memory of the process of MkDocs
+    peak: int  # MiB of resident memory of MkDocs' process
 
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """The site, built by `mkdocs build --strict`: once, also for workers side by side."""
+    """Build the site by `mkdocs build --strict`: once, also for workers side by side."""
     aside = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         aside = aside.parent
@@ -175,7 +175,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 
 def build_site(folder: Path, output: Path) -> int:
-    """Build it into `folder`; the peak of memory, in MiB."""
+    """Build the site into `folder`; return the peak of memory in MiB."""
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(folder)]
     variables = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
     with output.open("w") as log:
@@ -191,7 +191,7 @@ def build_site(folder: Path, output: Path) -> int:
 
 
 def resident(pid: int) -> int:
-    """MiB of resident memory; 0 once the process has gone."""
+    """Return the MiB of resident memory; 0 after the process has ended."""
     try:
         return psutil.Process(pid).memory_info().rss // 2**20
     except psutil.NoSuchProcess:
@@ -205,7 +205,7 @@ def site(built: Built) -> Path:
 
 @pytest.fixture(scope="session")
 def address(site: Path) -> Iterator[str]:
-    """The site served on the loopback."""
+    """Serve the site on the loopback address."""
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_: Any) -> None:
@@ -226,14 +226,14 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def tab(browser: Any) -> Iterator[Any]:
-    """A function that opens a tab; errors and requests of all tabs are kept in lists on it."""
+    """Return a function that opens a tab; lists on it keep the errors and requests of all tabs."""
     with browser.limited(), tabs(browser) as open_tab:
         yield open_tab
 
 
 @contextmanager
 def tabs(browser: Any) -> Iterator[Any]:
-    """What `tab` is, for a block."""
+    """Yield for a block what the fixture `tab` returns."""
     contexts = []
 
     def open_tab(**options: Any) -> Any:

@@ -48,7 +48,9 @@ def colour(text: str) -> tuple[float, float, float]:
 
 
 def palettes() -> dict[str, dict[str, str]]:
-    """The variables of the style sheet, of each of the two themes; Material's by their fallback."""
+    """Return the variables of the style sheet, of each of the two themes; Material's by their
+    fallback.
+    """
     light, dark = render.css().split('[data-md-color-scheme="slate"] {', 1)
     variable = re.compile(r"--tclab-([\w-]+): (?:var\([\w-]+, )?(#[0-9a-f]{3,6})\)?;")
     return {"light": dict(variable.findall(light)), "dark": dict(variable.findall(dark))}
@@ -108,7 +110,7 @@ def computed(text: str) -> tuple[tuple[float, float, float], float]:
 
 
 def seen(text: str, *behind: str) -> tuple[float, float, float]:
-    """A colour, perhaps a transparent one, as it is seen on those behind it."""
+    """Return a colour, perhaps a transparent one, as it is seen on those behind it."""
     front, opacity = computed(text)
     if opacity == 1 or not behind:
         return front
@@ -118,7 +120,7 @@ def seen(text: str, *behind: str) -> tuple[float, float, float]:
 
 
 def pale_texts(opened: Any) -> dict[str, float]:
-    """The kinds of text on a page that are too pale, and their contrast."""
+    """Return the kinds of text on a page that are too pale, and their contrast."""
     kinds = opened.evaluate(KINDS)
     assert len(kinds) > 5
     contrasts = {k: contrast(seen(text, *behind), seen(*behind)) for k, text, behind in kinds}

@@ -16,7 +16,7 @@ IMPORT = "from tclab.site.pages import code, entries, overview, show, snippet"
 
 
 def page(*lines: str, info: str = 'python exec="1" html="1"') -> PageText:
-    """A page whose only block opens on line 3."""
+    """Return a page whose only block opens on line 3."""
     return PageText("docs/x.md", "\n".join(["# Title", "", f"```{info}", *lines, "```", ""]))
 
 
@@ -80,7 +80,7 @@ def test_what_is_no_import_and_no_call_is_refused_with_its_line(
 
 
 def execute(monkeypatch, function, *lines: str) -> str:
-    """The output of a block whose calls of `show` are calls of `function`."""
+    """Return the output of a block whose calls of `show` are calls of `function`."""
     monkeypatch.setattr(functions, "show", function)
     (block,) = page(IMPORT, *lines).blocks
     return block_runner.execute_block(block, rendering.Page("docs/x.md"))

@@ -173,7 +173,7 @@ class Requests(HTMLParser):
 
 
 def external(folder: Path) -> list[str]:
-    """Every other host that a page or style sheet of the site would ask."""
+    """Return every other host that a page or style sheet of the site would ask."""
     found = []
     for path in sorted(folder.rglob("*.html")):
         urls = Requests(path.read_text(encoding="utf-8")).urls

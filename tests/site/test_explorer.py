@@ -69,7 +69,7 @@ OPEN_ALL = """async () => {
 
 @functools.cache
 def chain_of(page: str) -> Chain:
-    """The chain that a page shows, from the store."""
+    """Return the chain that a page shows, from the store."""
     text = (ROOT / "docs" / "explorer" / f"{page}.md").read_text(encoding="utf-8")
     name = re.search(r'show\("(explorer/\w+)"', text)
     assert name
@@ -107,19 +107,19 @@ def opened(tab: Any, address: str) -> Iterator[Any]:
 
 
 def lit(tab: Any) -> int:
-    """How many lines are lit."""
+    """Return how many lines are lit."""
     return tab.locator(".linked").count()
 
 
 def python_line(tab: Any, page: str) -> Any:
-    """The first Python line that reaches the last stage."""
+    """Return the first Python line that reaches the last stage."""
     last = chain_of(page).panes[-1].stage
     reach = [last in stages for stages in expected(page)]
     return tab.locator(LINES).nth(reach.index(True))
 
 
 def everything(chain: Chain) -> str:
-    """The address that shows every stage."""
+    """Return the address that shows every stage."""
     return "?stages=" + ".".join(dict.fromkeys(pane.stage for pane in chain.panes))
 
 

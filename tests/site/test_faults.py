@@ -18,7 +18,7 @@ CALL = 'snippet("start/hello")'
 
 
 def error_at(output: str, place: str) -> str:
-    """The error of `place`, up to the next one; it must have a next step."""
+    """Return the error of `place`, up to the next one; it must have a next step."""
     assert f"{place}: " in output, output
     text = output.split(f"{place}: ", 1)[1]
     assert "\n  next: " in text, output

@@ -66,7 +66,7 @@ BELOW = """(number) => {
 
 
 def runs_of_ink(png: bytes) -> int:
-    """The number of separate dark runs from top to bottom of a column of pixels."""
+    """Return the number of separate dark runs from top to bottom of a column of pixels."""
     column = Image.open(io.BytesIO(png)).convert("L").tobytes()
     ink = [max(column) - value > 40 for value in column]
     return sum(now and not before for before, now in zip([False, *ink], ink))

@@ -50,13 +50,13 @@ ANSWERED = "query => tclabAsked.at(-1) === query && tclabAnswers === tclabAsked.
 
 
 def pages_of(row: dict[str, Any]) -> set[str]:
-    """The pages that answer it."""
+    """Return the pages that answer it."""
     pages = [row["page"]] if isinstance(row["page"], str) else row["page"]
     return {f"{page.removesuffix('.html')}.html" for page in pages}
 
 
 def first_pages(tab: Any, query: str) -> list[str]:
-    """The pages of the first results, in their order, each once."""
+    """Return the pages of the first results, in their order, each once."""
     field = tab.locator("input.md-search__input")
     tab.evaluate(CLEARED)
     field.fill(query)

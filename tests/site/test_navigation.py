@@ -19,7 +19,7 @@ _TAB = re.compile(r'<li class="md-tabs__item([^"]*)">\s*<a href="([^"]*)"[^>]*>\
 
 
 def pages(entry: Any) -> Iterator[str]:
-    """The pages in an entry of the navigation, however deep, as they are built."""
+    """Yield the pages in an entry of the navigation, however deep, as they are built."""
     if isinstance(entry, str):
         yield f"{entry.rpartition('.')[0]}.html"
         return

@@ -81,7 +81,7 @@ def test_the_navigation_has_every_page_once_and_nothing_else() -> None:
 
 
 def _listed(navigation) -> Iterator[str]:
-    """The files that an entry of the navigation, or a list of them, leads to."""
+    """Yield the files that an entry of the navigation, or a list of them, leads to."""
     if isinstance(navigation, str):
         yield navigation
     else:

@@ -76,13 +76,13 @@ def labels(site: Path) -> list[Labels]:
 
 
 def reader_of(ident: str) -> str:
-    """The snippet that reads recordings and whose output has this id; '' for any other."""
+    """Return the snippet that reads recordings and whose output has this id; '' for any other."""
     fitting = [i for i in BY_ID if ident == i or ident.startswith(f"{i}-here")]
     return BY_ID[max(fitting, key=len)] if fitting else ""
 
 
 def wrong(text: str, name: str) -> bool:
-    """Whether a label names another machine or version than the recordings have."""
+    """Return whether a label names another machine or version than the recordings have."""
     machines = READERS[name]
     named = set(re.findall(r"PyTorch (\d+\.\d+\.\d+)", text))
     gpus = {gpu for _, gpu in machines if gpu}

@@ -71,7 +71,7 @@ def test_ids_are_unique_and_links_within_the_site_lead_somewhere(site: Path, pag
 
 @functools.cache
 def ids(page: Path) -> frozenset[str]:
-    """The ids of a page, which thousands of links may point to."""
+    """Return the ids of a page, which thousands of links may point to."""
     return frozenset(Page(page.read_text(encoding="utf-8")).ids)
 
 

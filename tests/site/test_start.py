@@ -23,7 +23,7 @@ ROOT_SCHEME = "getComputedStyle(document.documentElement).colorScheme"
 
 
 def styled(browser: Any, opened: Any, url: str) -> int:
-    """How many elements are styled until the page has come, each as often as it is."""
+    """Return how many elements are styled until the page has come, each as often as it is."""
     session = browser.new_browser_cdp_session()
     events: list[dict[str, Any]] = []
     ended: list[bool] = []

@@ -39,7 +39,7 @@ STYLE = """<style>.md-version__list { display: none }
 
 
 def site(folder: Path, version: str, *more: str) -> str:
-    """A built site of this version, as the command names it."""
+    """Return a built site of this version, as the command names it."""
     for name in ("index.html", "pipeline/call.html", "404.html", *more):
         base = "../" * name.count("/") if name != "404.html" else "/"
         text = PAGE.format(title=name, base=base, version=version, style=STYLE)

@@ -25,7 +25,9 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def planted(done: Path, out: Path, old: str = "", new: str = "") -> list[str]:
-    """The arguments that compare the target's side with a copy of it, edited in its first text."""
+    """Return the arguments that compare the target's side with a copy of it, edited in its first
+    text.
+    """
     for number, name in enumerate(NAMES):
         text = result_path(done, "target", name).read_text(encoding="utf-8")
         for side in ("target", "gpu"):

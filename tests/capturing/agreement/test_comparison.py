@@ -22,7 +22,7 @@ Calls = list[tuple[tuple[Any, ...], dict[str, Any]]]
 def compared(
     fn: Callable[..., Any], *calls: tuple[Any, ...], backward: bool = False, backend: str = "eager"
 ) -> Agreement:
-    """The verdict on a compile of `fn`, as `tclab explain` asks for it."""
+    """Return the verdict on a compile of `fn`, as `tclab explain` asks for it."""
     made: Calls = [(call, {}) for call in calls]
     comparison = Comparison.begin(fn, made, backward)
     assert not isinstance(comparison, str)
@@ -33,7 +33,9 @@ def compared(
 
 
 def planted(fn: Callable[..., Any], other: Callable[..., Any], *args: Any) -> Agreement:
-    """The verdict on `other` in place of a compile, without where a difference comes from."""
+    """Return the verdict on `other` in place of a compile, without where a difference comes
+    from.
+    """
     comparison = Comparison.begin(fn, [(args, {})], backward=False)
     assert not isinstance(comparison, str)
     comparison.add_result(other(*args))

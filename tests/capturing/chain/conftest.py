@@ -1,4 +1,4 @@
-"""Three small functions, captured once for a GPU that is not there and once for the CPU."""
+"""Capture three small functions once, for a GPU that is not there and for the CPU."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _inputs(name: str) -> tuple[torch.Tensor, ...]:
 
 @pytest.fixture(scope="session")
 def captured() -> Captured:
-    """A function's capture by its name and device; each is made once."""
+    """Return a function's capture by its name and device; each is made once."""
     made: dict[tuple[str, str], tclab.Capture] = {}
 
     def capture(name: str, device: str) -> tclab.Capture:

@@ -12,12 +12,12 @@ Place = tuple[int, int]  # index of the pane, line
 
 
 def pane(chain: Chain, stage: str, number: int = 0) -> Listing:
-    """The n-th pane of a stage."""
+    """Return the n-th pane of a stage."""
     return [p for p in chain.panes if p.stage == stage][number]
 
 
 class Ways:
-    """Every line of a chain, and what it was made from and became."""
+    """Every line of a chain, with its direct origins and descendants."""
 
     def __init__(self, chain: Chain) -> None:
         self.chain = chain
@@ -35,7 +35,7 @@ class Ways:
                     self.down.setdefault(above, set()).add((i, line))
 
     def reach(self, place: Place, ways: dict[Place, set[Place]]) -> set[Place]:
-        """Everything that can be reached from a line."""
+        """Return all places that can be reached from a line."""
         found: set[Place] = set()
         waiting = [place]
         while waiting:
@@ -45,14 +45,14 @@ class Ways:
         return found
 
     def text(self, place: Place) -> str:
-        """A line's text."""
+        """Return the text of a line."""
         return self.chain.panes[place[0]].code.splitlines()[place[1] - 1].strip()
 
     def stages(self, places: set[Place]) -> set[str]:
-        """The stages these lines are of."""
+        """Return the stages of these lines."""
         return {self.chain.panes[i].stage for i, _ in places}
 
     def origins(self, place: Place, stage: str) -> list[str]:
-        """The lines of one stage a line was made from, in order."""
+        """Return the lines of one stage from which a line was made, in order."""
         above = sorted(self.reach(place, self.up))
         return [self.text(p) for p in above if self.chain.panes[p[0]].stage == stage]

@@ -101,7 +101,7 @@ def test_an_instruction_leads_back_to_its_line_and_to_python(softmax: Any) -> No
 
 
 def command_of(kernel: Any, commands: Commands) -> tuple[str, str]:
-    """The file that a kernel is in, and what compiles it."""
+    """Return the file that a kernel is in, and what compiles it."""
     return next(pair for pair in commands.items() if kernel.code.strip("\n") in pair[0])
 
 

@@ -18,7 +18,7 @@ Lines = list[tuple[str, set[str], set[str]]]
 
 
 def kernel_lines(chain: Chain) -> Lines:
-    """Each computing line of the kernels, its post-grad nodes and Python lines."""
+    """Return each computing line of the kernels, its post-grad nodes and Python lines."""
     ways = Ways(chain)
     return [
         (line.strip(), _nodes(ways.origins((i, n), "post_grad")),
@@ -29,7 +29,7 @@ def kernel_lines(chain: Chain) -> Lines:
 
 
 def _nodes(texts: list[str]) -> set[str]:
-    """Names of nodes; the line of the arguments is ``input``."""
+    """Return the names of nodes; the line of the arguments is ``input``."""
     return {"input" if t.startswith("def ") else re.split(r"[: ]", t)[0] for t in texts}
 
 

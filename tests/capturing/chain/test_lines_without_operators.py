@@ -50,7 +50,7 @@ def test_a_line_that_reads_a_shape_leads_to_its_bytecode_alone() -> None:
 
 
 def lines_with_operator(fn: Callable[..., Any], args: tuple[Any, ...]) -> set[Line]:
-    """The lines of the calls in Dynamo's graphs, as a backend of our own gets them."""
+    """Return the lines of the calls in Dynamo's graphs, as a backend of our own gets them."""
     stacks: list[str] = []
 
     def backend(graph: fx.GraphModule, inputs: list[torch.Tensor]) -> Callable[..., Any]:
@@ -65,7 +65,7 @@ def lines_with_operator(fn: Callable[..., Any], args: tuple[Any, ...]) -> set[Li
 
 
 def lines_of_kernels(chain: Chain) -> set[Line]:
-    """The lines of Python that a chain's kernels come from."""
+    """Return the lines of Python that a chain's kernels come from."""
     ways = Ways(chain)
     kernels = {place for place in ways.up if chain.panes[place[0]].stage in ("kernel", "cpp")}
     above = set().union(*(ways.reach(place, ways.up) for place in kernels))

@@ -34,7 +34,7 @@ def fails(x: torch.Tensor) -> torch.Tensor:
 
 
 def generated(name: str, target: str | None) -> list[str]:
-    """The output code, without numbers that PyTorch counts through the whole process."""
+    """Return the output code, without numbers that PyTorch counts through the whole process."""
     inputs = [torch.ones(64, 256, requires_grad=True)]
     inputs += [torch.ones(256, requires_grad=True) for _ in range(2 * (name == "layer_norm"))]
     capture = tclab.capture(getattr(functions, name), target=target, backward=True)(*inputs)

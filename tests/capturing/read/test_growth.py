@@ -59,7 +59,7 @@ def test_a_gradient_is_of_the_node_with_its_number_and_its_stack():
 
 
 def output(count: int) -> str:
-    """An output file with kernels, each called once below its handle."""
+    """Return an output file with kernels, each called once below its handle."""
     names = [f"triton_{n}" for n in range(count)]
     made = "".join(f"{name} = async_compile.triton('{name}', '''\npass\n''')\n" for name in names)
     called = "".join(

@@ -1,4 +1,4 @@
-"""Captures for a target, made once: each costs seconds."""
+"""Make captures for a target once, since each takes seconds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def pointwise(x: Any) -> Any:
 
 @pytest.fixture(scope="session")
 def pointwise_h200() -> Any:
-    """A pointwise chain, compiled for the H200 from CPU tensors."""
+    """Capture a pointwise chain for the H200, from CPU tensors."""
     import tclab
 
     return tclab.capture(pointwise, target="h200")(torch.randn(1000))
@@ -27,7 +27,7 @@ def pointwise_h200() -> Any:
 
 @pytest.fixture(scope="session")
 def user_kernel() -> ModuleType:
-    """The file with a Triton kernel, which is no test and no package."""
+    """Import the file with a Triton kernel, which is no test and in no package."""
     file = Path(__file__).with_name("user_kernel.py")
     spec = importlib.util.spec_from_file_location("user_kernel", file)
     assert spec is not None

@@ -30,7 +30,7 @@ def tensors(*shape: int, dtype: Any = HALF, grad: bool = False) -> list[Any]:
 
 
 def called(target: str, function: Callable[..., Any], *args: Any, **options: Any) -> list[str]:
-    """The attention and matrix products of the output code, in order."""
+    """Return the attention and matrix products of the output code, in order."""
     backward = options.pop("backward", False)
     capture = tclab.capture(function, target=target, backward=backward, **options)(*args)
     names = r"= torch\.ops\.aten\.(_scaled\w+)\.default\(|extern_kernels\.(bmm)\("

@@ -290,12 +290,12 @@ def test_an_assert_in_ptx_names_its_file_as_text() -> None:
 
 
 def reread(capture: Any) -> TargetCapture:
-    """The same compile, of which nothing was read yet."""
+    """Return the same compile, of which nothing was read yet."""
     return TargetCapture(capture.trace, capture.results, capture.target, capture.outcome)
 
 
 def properties() -> list[str]:
-    """The names of what can be read of a capture, but the one that stands for a call."""
+    """Return the names of what can be read of a capture, but the one that stands for a call."""
     members = inspect.getmembers(TargetCapture)
     kinds = (property, cached_property)
     return [n for n, v in members if isinstance(v, kinds) and n not in ("compiled", "_bytecode")]

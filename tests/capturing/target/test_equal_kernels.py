@@ -52,7 +52,7 @@ def four(x: torch.Tensor) -> torch.Tensor:
 def counted(
     model: Any, count: int, patch: pytest.MonkeyPatch, target: str | None
 ) -> dict[str, int]:
-    """How often each tool was run, and each text read, for a model of so many layers."""
+    """Return how often each tool was run, and each text read, for a model of so many layers."""
     highlight._highlight_lines.cache_clear()
     for reader in positions.READERS.values():
         reader.cache_clear()

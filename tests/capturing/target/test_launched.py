@@ -48,7 +48,9 @@ def on_h200() -> Iterator[None]:
 
 
 def launched(capture: Any, choose: int) -> Capture:
-    """The same compile, as if each kernel had been launched with its configuration `choose`."""
+    """Return the same compile, as if each kernel had been launched with its configuration
+    `choose`.
+    """
     trace = Trace(list(capture.trace.events), dict(capture.trace.frames))
     for unit in capture.units:
         for name, source in unit.output.triton_sources().items():

@@ -20,7 +20,7 @@ def inputs(queries: int = 256, size: int = 64) -> tuple[torch.Tensor, ...]:
 
 
 def template(capture: Any) -> str:
-    """The code of the one kernel that a template wrote."""
+    """Return the code of the one kernel that a template wrote."""
     (kernel,) = [k for k in capture.kernels if k.category == "template"]
     return str(kernel.code)
 

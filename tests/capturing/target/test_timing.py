@@ -70,7 +70,7 @@ def both() -> Any:
 
 
 def _way(kernel: Kernel) -> str | None:
-    """The answer that a kernel belongs to; None where it is exact."""
+    """Return the answer that a kernel belongs to; None where it is exact."""
     return ", ".join({str(timed) for timed in kernel.facts.open}) or None
 
 
@@ -130,7 +130,7 @@ def neighbours() -> Any:
 
 
 def fused(capture: Any) -> dict[frozenset[tuple[str, str]], str]:
-    """The kernels that add both products: by the answers they need, without their number."""
+    """Return the kernels that add both products: by the answers they need, without their number."""
     kernels = [k for k in capture.kernels if "relu" in k.kernel_name]
     return {
         frozenset((each.question.operator[-8:], each.answer) for each in k.facts.open):

@@ -64,7 +64,7 @@ def in_calls(node: ast.Call, known: dict[str, str]) -> Iterator[str]:
 
 
 def used(source: str, *, strings: bool) -> set[str]:
-    """The private names in a module; those that stand in strings only where `strings`."""
+    """Return the private names in a module; those that stand in strings only where `strings`."""
     tree = ast.parse(source)
     known = imported(tree)
     names = set(known.values())
@@ -79,7 +79,9 @@ def used(source: str, *, strings: bool) -> set[str]:
 
 
 def is_listed(name: str, tables: set[str]) -> bool:
-    """Whether a table has the name, something above it that is not a module, or a part of it."""
+    """Return whether a table has the name, something above it that is not a module, or a part of
+    it.
+    """
     return any(f"{name}.".startswith(f"{n}.") or n.startswith(f"{name}.") for n in tables)
 
 

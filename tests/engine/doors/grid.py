@@ -1,4 +1,6 @@
-"""A Dask cluster of processes on this machine: a scheduler, and workers that have what one says."""
+"""Start a Dask cluster of processes on this machine: a scheduler, and workers with given
+properties.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from pathlib import Path
 
 SRC = Path(__file__).resolve().parents[3] / "src"
 
-#: It has no tclab: what a client sends is read by it, too.
+#: A scheduler that has no tclab: it, too, reads the messages of clients.
 SCHEDULER = """
 import asyncio, sys
 sys.modules["tclab"] = None
@@ -35,7 +37,7 @@ sys.exit(worker.main(sys.argv[1:]))
 
 
 def environment(folder: Path, torch: str, cuda: str = "", gpu: str = "") -> Path:
-    """A Python whose PyTorch says that it is this one, with a GPU of this name."""
+    """Make a Python whose PyTorch claims this version, and a GPU of this name."""
     package = folder / "packages/torch"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
@@ -80,18 +82,18 @@ class Grid:
             )
 
     def _tmp(self, name: str) -> Path:
-        """Where a worker has all its files: what it leaves is seen."""
+        """Return the folder for all files of a worker, in which leftovers can be found."""
         folder = self.folder / f"tmp-{name}"
         folder.mkdir(exist_ok=True)
         return folder
 
     def left(self, name: str) -> list[str]:
-        """What a worker left behind; PyTorch's headers, precompiled for all, are meant to stay."""
+        """Return the files that a worker left; PyTorch's headers, precompiled for all, may stay."""
         names = {path.name for path in self._tmp(name).iterdir()}
         return sorted(name for name in names if not name.startswith("torchinductor_"))
 
     def wait(self, seconds: float = 60.0) -> None:
-        """Until all workers are there."""
+        """Wait until all workers are connected."""
         import asyncio
 
         from tclab.site.remote import cluster
@@ -126,7 +128,7 @@ class Grid:
 
 @contextmanager
 def started(folder: Path, protocol: str = "tcp"):
-    """A cluster without workers."""
+    """Start a cluster without workers."""
     grid = Grid(folder, protocol)
     try:
         yield grid
@@ -135,7 +137,7 @@ def started(folder: Path, protocol: str = "tcp"):
 
 
 def certificates(folder: Path) -> dict[str, str]:
-    """A certificate that signs itself, and the variables by which Dask finds it."""
+    """Make a certificate that signs itself, and the variables by which Dask finds it."""
     key, cert = str(folder / "key.pem"), str(folder / "cert.pem")
     made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
     made += ["-subj", "/CN=tclab", "-keyout", key, "-out", cert]
@@ -147,7 +149,7 @@ def certificates(folder: Path) -> dict[str, str]:
 
 
 def alive(pid: int) -> bool:
-    """Whether a process runs, or is not yet waited for."""
+    """Return whether a process runs, or has not yet been waited for."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -16,7 +16,7 @@ from tclab.site.remote.announcements import Requirements
 
 
 def tar(*members: tuple[str, bytes], **fields) -> bytes:
-    """A tar with these files, whatever their names."""
+    """Return a tar with these files, whatever their names."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as made:
         for name, content in members:

@@ -51,7 +51,7 @@ def use(made, number: int, *, ends: bool = True) -> None:
 
 
 def there(made) -> list[int]:
-    """The trees that it has, each with its folder and no folder besides."""
+    """Return the trees that it has, each with its folder and no folder besides."""
     has = [number for number, tree in enumerate(TREES) if made.has_tree(tree.digest)]
     assert len(list(made.folder.glob("tree-*"))) == len(has)
     return has

@@ -103,7 +103,7 @@ def kernels(count: int = 3, before: int = 60) -> Chain:
 
 
 def many(lines: int) -> Chain:
-    """A Python line that became every third line of a kernel of so many lines."""
+    """Return a Python line that became every third line of a kernel of so many lines."""
     links = dict.fromkeys(range(3, lines + 1, 3), ("py",))
     kernel = listing("kernel", [f"tmp{n} = tmp{n - 1} + 1" for n in range(lines)], links=links)
     return Chain("Many", "many", (listing("python", ["y = f(x)"], marks={1: ("py",)}), kernel))

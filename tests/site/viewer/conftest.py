@@ -1,4 +1,4 @@
-"""A report with a chain, opened in a tab."""
+"""Open a report with a chain in a tab."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ FILLER = "<p>" + "Some words. " * 60 + "</p>"
 
 @pytest.fixture
 def opened(tab: Any, tmp_path: Path) -> Iterator[Open]:
-    """Opens a report with a chain between paragraphs; its page must have had no error and no
-    request at the end.
+    """Open a report with a chain between paragraphs, and assert at the end that its page had no
+    error and no request.
     """
     pages: list[Any] = []
     path = tmp_path / "report.html"

@@ -25,7 +25,7 @@ def lit(page: Any) -> list[str]:
 
 
 def line(page: Any, pane: str, number: int) -> Any:
-    """A line by its number as it is shown; Python begins at its own."""
+    """Return a line by its number as it is shown; Python begins at its own."""
     box = page.locator(f"#c-{pane}")
     first = int(box.get_attribute("data-first") or 1)
     return box.locator("t-l").nth(number - first)
@@ -37,13 +37,13 @@ def address(page: Any) -> str:
 
 
 def shown(page: Any) -> list[str]:
-    """The stages that are shown."""
+    """Return the stages that are shown."""
     columns = page.locator(".tclab-column:not([hidden])")
     return columns.evaluate_all("all => all.map((column) => column.dataset.column)")
 
 
 def focused(page: Any) -> str:
-    """The pane and the line, from 1, that has the focus."""
+    """Return the pane and the line, from 1, that has the focus."""
     return page.evaluate("""() => {
         const pane = document.activeElement.closest(".tclab-pane");
         const lines = Array.from(pane.querySelectorAll("t-l"));
@@ -55,8 +55,8 @@ def focused(page: Any) -> str:
 
 
 def remembers(page: Any, holds: Callable[[], bool]) -> bool:
-    """Whether something comes to hold on the page loaded anew: what a tab stores, the browser's own
-    process hears of later, and a page that is loaded before that does not have it.
+    """Return whether something comes to hold on the page loaded anew: what a tab stores, the
+    browser's own process hears of later, and a page that is loaded before that does not have it.
     """
 
     def loaded_anew() -> bool:
@@ -75,7 +75,9 @@ IN_VIEW = """(line) => {
 
 
 def in_view(page: Any, pane: str, number: int) -> bool:
-    """Whether a line comes to be within its pane and the window: scrolling takes its time."""
+    """Return whether a line comes to be within its pane and the window: scrolling takes its
+    time.
+    """
     return comes(lambda: line(page, pane, number).evaluate(IN_VIEW))
 
 

@@ -31,7 +31,7 @@ def test_long_lines_wrap_if_asked(opened: Open) -> None:
 
 
 def visible(page: Any, pane: str) -> list[str]:
-    """The texts of a pane's lines that are not hidden."""
+    """Return the texts of a pane's lines that are not hidden."""
     return page.locator(f"#c-{pane} t-l").evaluate_all("""all => all
         .filter((line) => line.getBoundingClientRect().height > 2)
         .map((line) => line.textContent.trim().replace(/\\s+/g, " ").slice(0, 60))""")

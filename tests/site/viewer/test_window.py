@@ -14,12 +14,14 @@ pytestmark = pytest.mark.browser
 
 
 def positions(page: Any, pane: Any) -> list[float]:
-    """How far the page is scrolled, and a pane."""
+    """Return how far the page is scrolled, and a pane."""
     return [page.evaluate("scrollY"), pane.evaluate("box => box.scrollTop")]
 
 
 def wheel(page: Any, pane: Any, by: int) -> float:
-    """How far the page went when the wheel was turned over a pane: the rest of the way the pane."""
+    """Return how far the page went when the wheel was turned over a pane: the rest of the way the
+    pane.
+    """
     before, box = positions(page, pane), pane.bounding_box()
     page.mouse.move(box["x"] + 50, min(box["y"] + 60, 800))
     page.mouse.wheel(0, by)
@@ -44,7 +46,9 @@ def test_the_page_scrolls_where_a_pane_cannot(opened: Open) -> None:
 
 
 def swipe(page: Any, pane: Any, by: int) -> float:
-    """How far the page went when a finger moved up over a pane and one of the two scrolled."""
+    """Return how far the page went when a finger moved up over a pane and one of the two
+    scrolled.
+    """
     box, before = pane.bounding_box(), positions(page, pane)
     x, y = box["x"] + 100, box["y"] + box["height"] - 20
     session = page.context.new_cdp_session(page)
