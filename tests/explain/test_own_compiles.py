@@ -155,7 +155,7 @@ def test_compiled_objects_that_a_call_does_not_reach(explained):
 
 
 def test_for_a_target_the_whole_is_compiled():
-    compiled = subject.Subject("f", "f", len, list, own=own_compiles.Found((len,)))
+    compiled = subject.Subject("f", "f", len, list, own=own_compiles.ReachableCompiles((len,)))
     whole = compiled.compiled_whole()
     assert not whole.own and "for a target" in whole.remarks[0]
 

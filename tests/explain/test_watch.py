@@ -22,7 +22,7 @@ from tclab.cli.explaining.server import Live, Server
 from tclab.errors import BadRequest
 from tclab.explain import load
 from tclab.explain.watch import files
-from tclab.explain.watch.files import Watched
+from tclab.explain.watch.files import WatchedFiles
 
 SRC = Path(load.__file__).resolve().parents[2]
 
@@ -37,7 +37,7 @@ def later(path: Path, text: str) -> None:
 
 def test_a_saved_file_is_told_once(write):
     a, b = str(write("a.py", "1")), str(write("b.py", "1"))
-    watched = Watched()
+    watched = WatchedFiles()
     watched.add([a, b], since=time.time() + 60)
     assert watched.take_changes() == []
     later(Path(b), "2")
@@ -46,14 +46,14 @@ def test_a_saved_file_is_told_once(write):
 
 def test_a_file_that_was_saved_while_it_was_read_counts_as_changed(write):
     path = str(write("a.py", "1"))
-    watched = Watched()
+    watched = WatchedFiles()
     watched.add([path], since=time.time() - 60)
     assert watched.take_changes() == [path] and watched.take_changes() == []
 
 
 def test_a_file_that_goes_and_comes_is_told(write):
     path = write("a.py", "1")
-    watched = Watched()
+    watched = WatchedFiles()
     watched.add([str(path)], since=time.time() + 60)
     path.unlink()
     assert watched.take_changes() == [str(path)]
@@ -63,7 +63,7 @@ def test_a_file_that_goes_and_comes_is_told(write):
 
 def test_of_a_folder_only_new_python_files_count(write, folder):
     write("a.py", "1")
-    watched = Watched()
+    watched = WatchedFiles()
     watched.add([f"{folder}/"], since=time.time() + 60)
     write("report.html", "x")
     later(folder / "a.py", "2")

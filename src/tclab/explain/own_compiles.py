@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tclab.explain.load import shorten_path
 from tclab.explain.seeds import seeded
-from tclab.explain.uncalled import Compiled, find_running_original
+from tclab.explain.uncalled import CompileCall, find_running_original
 from tclab.findings.dynamo import LIMIT
 from tclab.model import OwnCompiles, SourceLine
 from tclab.text import spans, user_lines
@@ -30,23 +30,23 @@ _CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset)
 
 
 @dataclass(frozen=True)
-class Found:
+class ReachableCompiles:
     """The compiled objects that a call can reach; `compiles` says that the code itself calls
     torch.compile. `made` are the compiles at import of objects that a call can reach.
     """
 
     objects: tuple[Any, ...] = ()
     compiles: bool = False
-    made: tuple[Compiled, ...] = ()
+    made: tuple[CompileCall, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.objects) or self.compiles or bool(self.made)
 
 
-NOTHING = Found()
+NOTHING = ReachableCompiles()
 
 
-def find(value: object, made: Iterable[Compiled] = ()) -> Found:
+def find(value: object, made: Iterable[CompileCall] = ()) -> ReachableCompiles:
     """Visit the objects that a call of `value` can reach (attributes, elements, closures and named
     globals) and return the compiled ones. Those of `made` whose original is reached are kept, too;
     if `value` is a part of that original, the file compiles the original.
@@ -62,7 +62,7 @@ def find(value: object, made: Iterable[Compiled] = ()) -> Found:
     idents = set(map(id, reached))
     part = id(getattr(value, "__func__", value))
     kept = (m for m in made if id(getattr(m.original, "__self__", m.original)) in idents)
-    return Found(
+    return ReachableCompiles(
         tuple(objects),
         compiles,
         tuple(m for m in kept if part not in map(id, _reachable_objects(m.original))),
@@ -151,7 +151,10 @@ def _list_methods(kind: type) -> Iterator[object]:
 
 
 def summarize(
-    capture: Capture, subject: Callable[..., object], own: Found, call: Callable[[], object]
+    capture: Capture,
+    subject: Callable[..., object],
+    own: ReachableCompiles,
+    call: Callable[[], object],
 ) -> OwnCompiles:
     """Summarize the run of the compiled objects, with those that the run itself compiled; `call`
     makes the first call again.
@@ -188,7 +191,9 @@ def name_around(place: SourceLine | None) -> str:
     )
 
 
-def _explain_none(subject: Callable[..., object], own: Found, call: Callable[[], object]) -> str:
+def _explain_none(
+    subject: Callable[..., object], own: ReachableCompiles, call: Callable[[], object]
+) -> str:
     """Return why no frame of the user's own compiled objects was compiled."""
     import torch
 
@@ -202,13 +207,13 @@ def _explain_none(subject: Callable[..., object], own: Found, call: Callable[[],
     return _running_original(own, call) or NONE_REACHED
 
 
-def _running_original(own: Found, call: Callable[[], object]) -> str:
+def _running_original(own: ReachableCompiles, call: Callable[[], object]) -> str:
     """Return the uncompiled original that runs in place of its compiled form, and where it runs; ''
     if there is none.
     """
     recorded = {id(each.result) for each in own.made}
     others = (
-        Compiled(original, each)
+        CompileCall(original, each)
         for each in own.objects
         if id(each) not in recorded and (original := find_original(each)) is not None
     )

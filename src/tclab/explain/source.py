@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from tclab.model import Breaks, Finding
 
 #: File, as artifacts name it → line → the graphs that contain the line.
-Compiled = dict[str, dict[int, list[str]]]
+CompiledLines = dict[str, dict[int, list[str]]]
 
 
-def compiled_lines(chains: Sequence[Chain]) -> Compiled:
+def compiled_lines(chains: Sequence[Chain]) -> CompiledLines:
     """Map the file and line of each user's line behind Dynamo's nodes to the graphs that contain
     it.
     """
-    graphs: Compiled = defaultdict(lambda: defaultdict(list))
+    graphs: CompiledLines = defaultdict(lambda: defaultdict(list))
     for number, chain in enumerate(chains):
         keys = (
             key for pane in chain.panes if pane.stage == "dynamo" for key in _list_origins(pane)

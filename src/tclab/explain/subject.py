@@ -13,7 +13,7 @@ from tclab.explain import inputs, own_compiles
 from tclab.explain.inputs import Calls, MakeCalls, Spec
 from tclab.explain.load import find_object, find_user_line, last_line
 from tclab.explain.seeds import seeded
-from tclab.explain.uncalled import Compiled
+from tclab.explain.uncalled import CompileCall
 
 _NOT_FETCHED = "make it without what is fetched or read there: random weights have the same kernels"
 _COMPILED = (
@@ -38,7 +38,9 @@ class Subject:
     callable: Callable[..., object]
     calls: MakeCalls
     remarks: tuple[str, ...] = ()
-    own: own_compiles.Found = own_compiles.NOTHING  # the compiled objects that a call reaches
+    own: own_compiles.ReachableCompiles = (
+        own_compiles.NOTHING
+    )  # the compiled objects that a call reaches
 
     def compiled_whole(self) -> Subject:
         """Return the subject without its own torch.compile, to be compiled as a whole. Inner parts
@@ -67,7 +69,7 @@ def find(
     specs: Sequence[Spec],
     *,
     grad: bool,
-    made: Sequence[Compiled] = (),
+    made: Sequence[CompileCall] = (),
 ) -> Subject:
     """Return the object `name` of a file or module as something to call, with the calls to make.
     `made` are the compiles of the import; a factory's are added while it is called.

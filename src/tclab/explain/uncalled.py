@@ -19,7 +19,7 @@ from tclab.text import user_lines
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompileCall:
     """One call of torch.compile, or of `Module.compile`, which returns the module itself. `place`
     is the user's line that made it, ``my_model.py:12``; '' if it is not known.
     """
@@ -48,11 +48,11 @@ class Compiled:
 
 
 @contextmanager
-def recording() -> Iterator[list[Compiled]]:
+def recording() -> Iterator[list[CompileCall]]:
     """Record the calls of torch.compile and Module.compile in the block."""
     import torch
 
-    found: list[Compiled] = []
+    found: list[CompileCall] = []
     module = torch.nn.Module
     with (
         mock.patch.object(torch, "compile", _record(torch.compile, found)),
@@ -61,7 +61,7 @@ def recording() -> Iterator[list[Compiled]]:
         yield found
 
 
-def _record(compile_: Callable[..., Any], found: list[Compiled]) -> Callable[..., Any]:
+def _record(compile_: Callable[..., Any], found: list[CompileCall]) -> Callable[..., Any]:
     @functools.wraps(compile_)
     def compile_and_record(*args: Any, **options: Any) -> Any:
         caller = sys._getframe(1)
@@ -69,7 +69,7 @@ def _record(compile_: Callable[..., Any], found: list[Compiled]) -> Callable[...
         original = args[0] if args else options.get("model")
         if original is not None and not caller.f_code.co_filename.startswith(_torch_folder()):
             place = _find_place(caller).partition(" (")[0]
-            found.append(Compiled(original, original if result is None else result, place))
+            found.append(CompileCall(original, original if result is None else result, place))
         return result
 
     return compile_and_record
@@ -92,12 +92,12 @@ def _find_place(frame: FrameType | None) -> str:
 
 
 def find_running_original(
-    call: Callable[[], object], compiled: Iterable[Compiled]
-) -> tuple[Compiled, str] | None:
+    call: Callable[[], object], compiled: Iterable[CompileCall]
+) -> tuple[CompileCall, str] | None:
     """Make a call and return the first compiled object whose uncompiled original runs in it, with
     the user's line that calls the original; None if there is none.
     """
-    every, found = list(compiled), list[tuple[Compiled, str]]()
+    every, found = list(compiled), list[tuple[CompileCall, str]]()
 
     def watch(frame: FrameType, event: str, _: object) -> None:
         if event == "call" and not found:

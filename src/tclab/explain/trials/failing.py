@@ -39,7 +39,7 @@ _LINE = re.compile(r":(\d+)(?: \(|$)")
 
 
 @dataclass(frozen=True)
-class Failing:
+class Diagnosis:
     """The place where a compile fails: the stage, '' if unknown, and a workaround, '' if none
     helped. `tried` names the changes that did not help; `ended` is False if the time for trials ran
     out. `operator`, at `place`, is the first on which Inductor raises, '' if it is not known.
@@ -65,7 +65,7 @@ class Failing:
         return f"no way round was found{tried}: report it to PyTorch, with this file"
 
 
-def diagnose(runner: TrialRunner, place: str = "") -> Failing:
+def diagnose(runner: TrialRunner, place: str = "") -> Diagnosis:
     """Find the stage at which the reader's calls fail, and a workaround. `place` is the line that
     the error names, if any; without one, find the operator, too.
     """
@@ -76,10 +76,10 @@ def diagnose(runner: TrialRunner, place: str = "") -> Failing:
     return replace(found, place=result.place, operator=result.operator) if result else found
 
 
-def _diagnose_stage(runner: TrialRunner, place: str) -> Failing:
+def _diagnose_stage(runner: TrialRunner, place: str) -> Diagnosis:
     stage = _find_failing_stage(runner)
     if not stage:
-        return Failing()
+        return Diagnosis()
     remedies = rewrites.list_rewrites(read_file(runner), find_line_number(place))
     if stage == "Inductor":
         remedies.append(_NO_FUSION)
@@ -88,11 +88,11 @@ def _diagnose_stage(runner: TrialRunner, place: str) -> Failing:
     for remedy in remedies:
         result = runner.run(remedy)
         if result and not result.error and result.compiles:
-            return Failing(stage, f"{remedy.description}. Tried: it compiles", tuple(tried))
+            return Diagnosis(stage, f"{remedy.description}. Tried: it compiles", tuple(tried))
         if result is None:
-            return Failing(stage, workaround, tuple(tried), ended=False)
+            return Diagnosis(stage, workaround, tuple(tried), ended=False)
         tried.append(remedy.description)
-    return Failing(stage, workaround, tuple(tried))
+    return Diagnosis(stage, workaround, tuple(tried))
 
 
 def find_operator(message: str) -> str:

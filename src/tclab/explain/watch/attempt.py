@@ -32,7 +32,7 @@ _WARM = "tclab.explain.watch.warm"
 
 
 @dataclass(frozen=True)
-class Files:
+class FilesRead:
     """The user's files that the explanation read."""
 
     paths: frozenset[str]
@@ -55,7 +55,7 @@ class Failed:
     warnings: tuple[str, ...] = ()
 
 
-Message = Step | Files | Done | Failed
+Message = Step | FilesRead | Done | Failed
 
 
 def context() -> Processes:
@@ -113,5 +113,5 @@ def _explain(request: ExplainRequest, parent: Connection) -> None:
         read, last = files.files_in_error(error), Failed(error, tuple(warnings.texts))
     except BaseException as error:
         read, last = files.files_in_error(error), Failed(traceback.format_exc())
-    parent.send(Files(frozenset(read | files.imported_files())))
+    parent.send(FilesRead(frozenset(read | files.imported_files())))
     parent.send(last)

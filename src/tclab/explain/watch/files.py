@@ -34,7 +34,7 @@ def stamp(path: str) -> Stamp:
 
 
 @dataclass
-class Watched:
+class WatchedFiles:
     """Files with their stamps from the beginning of an attempt."""
 
     stamps: dict[str, Stamp] = field(default_factory=dict)

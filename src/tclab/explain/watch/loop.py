@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tclab.explain import ExplainRequest, load
 from tclab.explain.watch import attempt
-from tclab.explain.watch.attempt import Attempt, Done, Failed, Files, Message
-from tclab.explain.watch.files import PAUSE, Watched
+from tclab.explain.watch.attempt import Attempt, Done, Failed, FilesRead, Message
+from tclab.explain.watch.files import PAUSE, WatchedFiles
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ OnEvent = Callable[[Event], None]
 
 def forever(request: ExplainRequest, on_event: OnEvent) -> None:
     """Call `on_event` with all events until it raises or the user interrupts."""
-    processes, watched = attempt.context(), Watched()
+    processes, watched = attempt.context(), WatchedFiles()
     watched.add(_requested_file(request.spec), since=float("inf"))
     while True:
         under_way = Attempt(processes, request)
@@ -43,7 +43,7 @@ def _requested_file(spec: str) -> Iterable[str]:
     return [str(Path(where).resolve())] if where.endswith(".py") else []
 
 
-def _follow(under_way: Attempt, watched: Watched, on_event: OnEvent) -> list[str]:
+def _follow(under_way: Attempt, watched: WatchedFiles, on_event: OnEvent) -> list[str]:
     """Follow an attempt to its end. If files are saved before that, return them.
 
     After a failed attempt, new files beside the watched ones count as saved, too.
@@ -51,7 +51,7 @@ def _follow(under_way: Attempt, watched: Watched, on_event: OnEvent) -> list[str
     read: frozenset[str] = frozenset()
     while not (changed := watched.take_changes()):
         for message in under_way.messages(PAUSE):
-            if isinstance(message, Files):
+            if isinstance(message, FilesRead):
                 read = message.paths
                 watched.add(read, under_way.since)
                 continue

@@ -69,7 +69,7 @@ class FileCount:
 
 
 @dataclass
-class Watched:
+class WatchedSnippet:
     """A running snippet: its keeper, and the measurements against its limits."""
 
     request: JobRequest
@@ -198,7 +198,7 @@ class Supervisor:
 
     def __init__(self, messages: int, base: Path, fork: Fork | None = None) -> None:
         self.messages, self.base, self.fork = messages, base, fork
-        self.watched: dict[int, Watched] = {}  # by the keeper's pid
+        self.watched: dict[int, WatchedSnippet] = {}  # by the keeper's pid
         self._input = b""
         self._wake, wake = os.pipe()
         os.set_blocking(wake, False)
@@ -232,7 +232,7 @@ class Supervisor:
 
     def _start(self, request: JobRequest) -> None:
         pid = keeper.start(request, self.fork, self._inherited)
-        self.watched[pid] = Watched(request, pid)
+        self.watched[pid] = WatchedSnippet(request, pid)
         self.send({"event": "started", "job": request["job"]})
 
     def _check_jobs(self) -> None:
