@@ -19,9 +19,9 @@ _TOOLS = ("as", "ld", "objdump")
 
 
 def compiler() -> str:
-    """Return the first line of the compiler's ``--version``, and a digest of its file and of the
-    assembler's, the linker's and the disassembler's: ``g++ (Debian 12.2.0-14) 12.2.0 (0f3a9c1e)``.
-    Empty without a compiler.
+    """Return the first line of the compiler's ``--version``, and a digest of the files of compiler,
+    assembler, linker and disassembler: ``g++ (Debian 12.2.0-14) 12.2.0 (0f3a9c1e)``. Empty without
+    a compiler.
     """
     named = os.environ.get("CXX", "").split() or [_USUAL]
     paths = [shutil.which(name) for name in (named[0], *_TOOLS)]

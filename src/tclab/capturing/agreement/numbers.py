@@ -93,7 +93,7 @@ def _explain_error(exact: torch.Tensor, samples: Samples, start: torch.Tensor) -
 def _allow_error(
     eager: torch.Tensor, exact: torch.Tensor, samples: Samples, explained: torch.Tensor
 ) -> torch.Tensor:
-    """Return the error of each element that counts as rounding."""
+    """Return the largest error of each element that still counts as rounding."""
     own = torch.where(eager.isfinite(), _error(eager, exact), 0.0)
     error = torch.maximum(explained, own)
     usual = error[error.isfinite()]

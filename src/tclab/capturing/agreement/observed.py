@@ -15,8 +15,8 @@ from tclab.capturing.torch_private import compiler
 
 @dataclass(frozen=True)
 class ObservedValue:
-    """One value. For a tensor `data` is a copy and `facts` maps its properties to text; for a plain
-    value `data` is the value; for another object it is None.
+    """One value of a result or of the state. For a tensor `data` is a copy and `facts` maps its
+    properties to text; for a plain value `data` is the value; for another object it is None.
     """
 
     data: Any

@@ -98,9 +98,9 @@ def check(
     hint: bool,
     timeout: float,
 ) -> None:
-    """Judge what is in FILE, a .py or an .ipynb, by what it does; EXERCISES: these alone.
+    """Judge the answers in FILE, a .py or an .ipynb; with EXERCISES only these.
 
-    It runs in a process of its own, with limits on time and memory. FILE is never changed.
+    FILE runs in a process of its own, with limits on time and memory, and is never changed.
     The capstone looks at a model of your own: FILE.py (or FILE.py:NAME) with `model` and
     example_inputs(), as for tclab explain; the findings go to FILE-findings.html in this folder.
     """
