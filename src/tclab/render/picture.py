@@ -92,7 +92,7 @@ def _shorten(text: str) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-#: A drawing that is wider, in pixels, is replaced by the graph's table on a phone.
+#: On a phone the graph's table replaces a drawing that is wider than this number of pixels.
 WIDEST_ON_PHONE = 560
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import torch
 
-#: This multiple of the error that rounding explains still counts as rounding.
+#: An error up to this multiple of the one that rounding explains counts as rounding.
 FACTOR = 16
 #: Units in the last place that always count as rounding: libraries differ by a few per operator.
 FLOOR = 8

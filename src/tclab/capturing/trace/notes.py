@@ -161,7 +161,7 @@ class Collector:
     compile_id: GetCompileIds  # returns the ids of the current compile
     count: int = 0  # number of printed graphs
     bodies: dict[int, tuple[str, str]] = field(default_factory=dict)  # id(node) → (op, name)
-    alive: list[Any] = field(default_factory=list)  # those nodes: a freed id() is reused
+    alive: list[Any] = field(default_factory=list)  # keeps the nodes: a freed id() is reused
     lines: list[tuple[Any, KernelLine]] = field(default_factory=list)  # (kernel, line) pairs
     # (id(kernel), variable) → the line that assigns it
     values: dict[tuple[int, str], KernelLine] = field(default_factory=dict)
