@@ -52,7 +52,7 @@ def test_what_is_said_of_the_gallery(topic: str, monkeypatch: pytest.MonkeyPatch
     for broken, _ in functions:
         here: Any = Here(broken, x)
         before = here.captured().breaks
-        for item in breaks.tried(before, {}, here):
+        for item in breaks.try_hints(before, {}, here):
             for hint in item.hints:
                 hints += 1
                 if hint.endswith(breaks.NOT_TRIED):
