@@ -111,8 +111,8 @@ COUNTED_BY_US = {"rules": {"color-contrast": {"enabled": False}}}
 
 
 def violations(opened: Any, page: str) -> dict[str, list[str]]:
-    """Return the rules that a page breaks, by axe-core's names, and elements that break them: names,
-    roles, labels, contrast, the size of targets, links told by more than colour.
+    """Return the rules that a page breaks, by axe-core's names, and elements that break them: on
+    names, roles, labels, contrast, the size of targets, links told by more than colour.
 
     Code and long tables are simplified on the page.
     """
