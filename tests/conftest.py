@@ -45,7 +45,6 @@ LONGEST = (
     "explain/test_trials.py",
     "explain/test_watch.py",
     "site/test_explorer.py",
-    "site/test_accessible.py",
     "labs/test_notebooks.py",
     "engine/test_unfinished.py",
     "cli/test_faults.py",

@@ -233,6 +233,15 @@ def test_gate(compiled):
 """
 
 
+#: Several command lines in one process, which imports PyTorch once.
+COMMANDS = """
+import sys
+from tclab.cli.command import main
+for words in sys.argv[1].split(";"):
+    print("status", main(words.split()), words)
+"""
+
+
 def test_the_library_works_without_the_site(library: Environment, tmp_path: Path) -> None:
     pytest.importorskip("triton", reason="Triton is not installed")
     (tmp_path / "my_model.py").write_text(MODEL)
@@ -241,17 +250,18 @@ def test_the_library_works_without_the_site(library: Environment, tmp_path: Path
     helped = library.tclab(tmp_path, "--help")
     assert "Open a function" in helped.stdout, helped.stderr
     assert "Run others' jobs" not in helped.stdout
-    for status, words in (
-        (0, "explain my_model.py:gate --target h200 --format json -o one.json"),
-        (0, "diff one.json one.json"),
-        (0, "check --update"),
-        (0, "check"),
-        (1, "bench"),
-        (2, "run"),
-    ):
-        ran = library.tclab(tmp_path, *words.split())
-        assert ran.returncode == status, (words, ran.stderr)
-        assert "Traceback" not in ran.stderr
+    ends = {
+        "explain my_model.py:gate --target h200 --format json -o one.json": 0,
+        "diff one.json one.json": 0,
+        "check --update": 0,
+        "check": 0,
+        "bench": 1,
+        "run": 2,
+    }
+    ran = library.python(tmp_path, "-c", COMMANDS, ";".join(ends))
+    assert ran.returncode == 0 and "Traceback" not in ran.stderr, ran.stderr
+    for words, status in ends.items():
+        assert f"status {status} {words}\n" in ran.stdout, ran.stderr
     python = library.folder / "bin" / "python"
     ran = library.tclab(tmp_path, "upgrade", "my_model.py:gate", "--to", other(python),
                         f"--python={python}")  # fmt: skip
@@ -296,9 +306,6 @@ for name in ("SIGKILL", "SIGSTOP", "SIGCHLD", "SIGHUP", "SIGQUIT", "SIGUSR1", "S
              "pthread_sigmask", "sigwaitinfo", "set_wakeup_fd"):
     delattr(signal, name)
 sys.modules.update(dict.fromkeys(("fcntl", "resource", "termios", "pwd", "grp")))
-from tclab.cli.command import main
-for words in sys.argv[1].split(";"):
-    print("status", main(words.split()), words)
 """
 
 
@@ -309,7 +316,7 @@ def test_what_windows_can_do_and_what_not(beside: Environment, tmp_path: Path) -
     (project / "snippets" / "t" / "one.py").write_text('"""One."""\nprint(1)\n')
     works = ("--help", "--root project list", "lab list", "lab start 1 a", "explain --help")
     refused = ("--root project run t/one", "--root project record w-1 t/one", "lab run 1")
-    ran = beside.python(tmp_path, "-c", WINDOWS, ";".join((*works, *refused)))
+    ran = beside.python(tmp_path, "-c", WINDOWS + COMMANDS, ";".join((*works, *refused)))
     assert ran.returncode == 0, ran.stderr
     for words in works:
         assert f"status 0 {words}\n" in ran.stdout, ran.stderr

@@ -144,26 +144,6 @@ def counters(run) -> dict[str, str]:
     return dict(run.artifact("counters").rows)
 
 
-@pytest.mark.skipif(not shutil.which("g++"), reason="no g++ on PATH")
-def test_the_warm_process_has_one_thread_and_no_cuda(tmp_path):
-    """After its full warm-up, Inductor's compile included."""
-    code = """
-    import json, os, sys, threading
-    from tclab.site.engine.worker import warm
-    import torch
-    note = warm.warm_up() or warm.fork_problem()
-    tasks = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
-    files = [os.path.realpath(f"/proc/self/fd/{n}") for n in os.listdir("/proc/self/fd")]
-    print(json.dumps([note, tasks, threading.active_count(), torch.cuda.is_initialized(),
-                      [f for f in files if "nvidia" in f]]))
-    """
-    env = variables.all_variables(cache(tmp_path))
-    command = [sys.executable, "-c", "\n".join(line[4:] for line in code.splitlines())]
-    out = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
-    assert out.returncode == 0, out.stderr
-    assert json.loads(out.stdout.splitlines()[-1]) == ["", 1, 1, False, []]
-
-
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc to count threads in")
 def test_a_thread_that_forbids_forks_is_named_and_a_progress_bars_is_ended(tmp_path):
     code = """
@@ -221,30 +201,14 @@ def test_a_thread_of_cudas_driver_forbids_no_fork_where_no_gpu_is_visible(tmp_pa
     assert unsafe.startswith("it has 2 threads: ")
 
 
-@pytest.mark.skipif(not shutil.which("g++"), reason="no g++ on PATH")
-def test_what_was_tried_ahead_is_not_compiled_again(tmp_path):
-    """The forks leave files in an empty cache; Inductor then starts no compiler for them."""
-    code = """
-    import os, subprocess, sys
-    from torch._inductor import cpu_vec_isa
-    from tclab.site.engine.worker import vector_isas
-    with vector_isas.run_tests_in_forks():
-        pass
-    started, popen = [], subprocess.Popen.__init__
-    def note(self, args, *rest, **options):
-        started.append(str(args))
-        popen(self, args, *rest, **options)
-    subprocess.Popen.__init__ = note
-    found = cpu_vec_isa.valid_vec_isa_list()
-    print(len(found), sum(".cpp'" in args for args in started))
-    """
-    env = variables.all_variables(tmp_path / "cache")
-    command = [sys.executable, "-c", "\n".join(line[4:] for line in code.splitlines())]
-    out = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
-    assert out.returncode == 0, out.stderr
-    found, compiled = map(int, out.stdout.split())
-    assert compiled == 0
-    assert found or os.uname().machine != "x86_64"
+#: In a fork of the warm process: what it inherited, then a first kernel.
+LOOKS_INTO_THE_FORK = """
+import json, os
+import torch
+files = [os.path.realpath(f"/proc/self/fd/{n}") for n in os.listdir("/proc/self/fd")]
+print(json.dumps([torch.cuda.is_initialized(), [f for f in files if "nvidia" in f]]))
+torch.compile(lambda x: x.sin() + 1)(torch.ones(4))
+"""
 
 
 #: In a timed snippet: what its cache holds, and how many files Inductor compiles to know the CPU.
@@ -264,15 +228,21 @@ print(json.dumps([files, sum(".cpp'" in args for args in started)]))
 
 
 @pytest.mark.skipif(not shutil.which("g++"), reason="no g++ on PATH")
-def test_a_timed_snippet_is_lent_what_was_tried_and_nothing_else(lab):
-    """Its cache is its own: no kernel of another snippet is in it."""
-    kernel = lab.write(
-        "t/kernel", "import torch\ntorch.compile(lambda x: x.sin() + 1)(torch.ones(4))"
-    )
+def test_a_full_warm_up_is_safe_to_fork_and_a_timed_snippet_is_lent_what_was_tried(lab):
+    """After the warm-up, Inductor's compile included, the process has one thread and no CUDA.
+
+    Its forks left files in an empty cache, of which Inductor asks no compiler again. A timed
+    snippet's cache is its own: these files, and no kernel of another snippet.
+    """
+    kernel = lab.write("t/kernel", LOOKS_INTO_THE_FORK)
     timed = lab.write("t/timed", LOOKS_INTO_ITS_CACHE, "alone=true")
-    run = lab.run(kernel, timed, warm=True)["t/timed"]
-    assert run.ok, run.failure
-    files, compiled = json.loads(run.stdout)
+    runs = lab.run(kernel, timed, warm=True)
+    (ready,) = lab.heard(events.WarmedUp)
+    assert ready.note == ""  # no other thread
+    assert runs["t/kernel"].ok, runs["t/kernel"].failure
+    assert json.loads(runs["t/kernel"].stdout) == [False, []]
+    assert runs["t/timed"].ok, runs["t/timed"].failure
+    files, compiled = json.loads(runs["t/timed"].stdout)
     assert compiled == 0
     assert files == sorted(p.name for p in (lab.store.cache / "vector_isas").rglob("*.*"))
     assert files or os.uname().machine != "x86_64"

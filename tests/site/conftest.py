@@ -250,3 +250,40 @@ def tabs(browser: Any) -> Iterator[Any]:
     for context in contexts:
         if context.browser.is_connected():
             context.close()
+
+
+@pytest.fixture(scope="module")
+def kept_tabs(browser: Any) -> Iterator[Any]:
+    """A function that opens a page in a tab which stays: a new one takes a third of a visit's time.
+
+    What the page before left in the browser's storage is gone; the lists of errors and of requests
+    are of this page.
+    """
+    kept: dict[str, Any] = {}
+
+    with tabs(browser) as open_tab:
+
+        def visit(url: str, wait_until: str = "load", blocked: str = "", **options: Any) -> Any:
+            media = {"color_scheme": options.pop("color_scheme", "light"), "media": "screen"}
+            key = f"{blocked} {options}"
+            found = kept.get(key)
+            if found and not found.is_closed() and found.context.browser.is_connected():
+                found.evaluate("localStorage.clear(); sessionStorage.clear()")
+            else:
+                found = kept[key] = open_tab(**options)
+                if blocked:
+                    found.route(blocked, lambda asked: asked.abort())
+            found.emulate_media(**media)
+            found.problems.clear()
+            found.asked.clear()
+            found.goto(url, wait_until=wait_until)
+            return found
+
+        yield visit
+
+
+@pytest.fixture
+def visit(browser: Any, kept_tabs: Any) -> Iterator[Any]:
+    """The function of `kept_tabs`, for as long as the browser answers."""
+    with browser.limited():
+        yield kept_tabs

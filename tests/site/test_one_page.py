@@ -78,6 +78,30 @@ def test_a_snippet_that_fails_ends_the_build_of_its_page(two_pages) -> None:
     assert "on purpose" in done.stderr and "Traceback" not in done.stderr
 
 
+CITED = '''"""Two."""
+
+two = 1 + 1
+# claim: it-is-two
+assert two == 2
+'''
+
+
+def test_what_a_page_only_cites_is_not_run_but_checked_where_it_has_run(two_pages) -> None:
+    two_pages.write("snippets/start/cited.py", CITED)
+    two_pages.write("docs/index.md", HOME + "[One and one are two.](claim:start/cited#it-is-two)\n")
+    done = alone(two_pages, "index")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "stale" not in done.stderr
+    assert "next, to check what rests on it, too: tclab run start/cited\n" in done.stdout
+    page = two_pages.root / ".tclab/page/index.html"
+    assert "not run here" in page.read_text(encoding="utf-8")
+    command = [sys.executable, "-m", "tclab", "run", "start/cited"]
+    subprocess.run(command, cwd=two_pages.root, env=two_pages.environment(), check=True)
+    done = alone(two_pages, "index")
+    assert done.returncode == 0 and "tclab run" not in done.stdout, done.stdout + done.stderr
+    assert "not run here" not in page.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("words", "cause", "step"),
     [

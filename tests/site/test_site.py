@@ -6,15 +6,14 @@ import functools
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.chromium import at_rest
-from tests.site.conftest import in_turn, tabs
+from tests.site.accessible import violations
+from tests.site.conftest import in_turn
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -99,23 +98,6 @@ def test_every_snippet_can_be_downloaded(site: Path) -> None:
 # --------------------------------------------------------------------------- in a browser
 
 
-@pytest.fixture(scope="module", params=PAGES)
-def loaded(request, browser, address: str) -> Iterator[tuple[str, Any]]:
-    """A page's name, and the page on a desk."""
-    with tabs(browser) as open_tab:
-        opened = open_tab(viewport=DESK)
-        opened.goto(f"{address}/{request.param}", wait_until="networkidle")
-        yield request.param, opened
-
-
-@pytest.mark.browser
-def test_a_page_loads_without_errors_and_asks_no_other_host(loaded, address: str) -> None:
-    _, opened = loaded
-    assert opened.problems == []
-    assert [url for url in opened.asked if not url.startswith((address, "data:", "blob:"))] == []
-    assert opened.locator("h1").inner_text().strip()
-
-
 #: Screens of a page to whoever reads it: one idea, not a scroll. About fifteen, its folds closed;
 #: and two more, for fonts of other machines.
 MOST = 17
@@ -129,35 +111,51 @@ LAID_OUT = ":not([hidden]) { content-visibility: visible !important }"
 
 
 @pytest.mark.browser
-def test_no_page_is_longer_than_an_idea(loaded) -> None:
-    page, opened = loaded
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_on_a_desk(visit, address: str, page: str) -> None:
+    """It loads without errors, asks no other host and is no longer than an idea. Half of the pages
+    are seen in the dark, and can be read by all.
+    """
+    dark = page in in_turn(PAGES, 2, 1)
+    scheme = "dark" if dark else "light"
+    url = f"{address}/{page}"
+    opened = visit(url, wait_until="networkidle", viewport=DESK, color_scheme=scheme)
+    assert opened.problems == []
+    assert [url for url in opened.asked if not url.startswith((address, "data:", "blob:"))] == []
+    assert opened.locator("h1").inner_text().strip()
     opened.add_style_tag(content=LAID_OUT)
     screens = opened.evaluate("document.documentElement.scrollHeight / innerHeight")
     assert screens <= LONG.get(page, MOST)
+    assert not (dark and violations(opened, page))
 
 
 def test_what_may_be_long_is_there() -> None:
     assert LONG.keys() <= set(PAGES)
 
 
-#: Opens each fold that is seen, those inside of opened ones too; then how wide the page is.
+#: Opens each fold that is seen, those inside of opened ones too; then how wide the page is, and how
+#: many folds are still closed. Then closes them again.
 OPENED_WIDTH = """() => {
     const closed = () => Array.from(document.querySelectorAll("details:not([open])"))
         .filter((fold) => fold.querySelector(":scope > summary")?.checkVisibility());
+    const opened = [];
     for (let folds = closed(); folds.length; folds = closed())
-        for (const fold of folds) fold.open = true;
-    return document.documentElement.scrollWidth;
+        for (const fold of folds) { fold.open = true; opened.push(fold); }
+    const found = [document.documentElement.scrollWidth, closed().length];
+    for (const fold of opened) fold.open = false;
+    return found;
 }"""
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("page", PAGES)
-def test_a_phone_never_scrolls_sideways(tab, address: str, page: str) -> None:
-    opened = tab(viewport=PHONE)
-    opened.goto(f"{address}/{page}", wait_until="load")
-    width = opened.evaluate(OPENED_WIDTH)
-    assert opened.locator("details:not([open]) > summary:visible").count() == 0
+def test_a_page_on_a_phone(visit, address: str, page: str) -> None:
+    """It never scrolls sideways, and half of the pages can be read by all there."""
+    opened = visit(f"{address}/{page}", viewport=PHONE)
+    width, closed = opened.evaluate(OPENED_WIDTH)
+    assert closed == 0
     assert width <= PHONE["width"], f"{page} is {width} px wide"
+    assert not (page in in_turn(PAGES, 2, 0) and violations(opened, page))
 
 
 #: The tabs whose panel did not come when their label was clicked.
@@ -198,13 +196,13 @@ TEXTS = """element => {
 
 @pytest.mark.browser
 @pytest.mark.parametrize("page", in_turn(PAGES, 2, 0))
-def test_everything_is_readable_without_javascript(tab, address: str, page: str) -> None:
+def test_everything_is_readable_without_javascript(visit, address: str, page: str) -> None:
     """With scripts off the same words are on the page, and each tab's panel can be reached."""
-    with_scripts, without = tab(), tab(java_script_enabled=False)
-    with_scripts.route("**/assets/code/**", lambda asked: asked.abort())  # linked, without scripts
+    url = f"{address}/{page}"
+    with_scripts = visit(url, blocked="**/assets/code/**")  # which is linked, without scripts
+    without = visit(url, java_script_enabled=False)
     texts = []
     for opened in (with_scripts, without):
-        opened.goto(f"{address}/{page}", wait_until="load")
         opened.evaluate(NO_CONTROLS)
         texts.append(opened.locator("article").first.evaluate(TEXTS))
     # Words, not what stands between spaces: a script may part or join neighbouring elements.
@@ -230,10 +228,9 @@ WRONG_ON_PAPER = """() => {
 
 @pytest.mark.browser
 @pytest.mark.parametrize("page", in_turn(PAGES, 2, 1))
-def test_on_paper_is_what_was_on_the_screen(tab, address: str, page: str) -> None:
+def test_on_paper_is_what_was_on_the_screen(visit, address: str, page: str) -> None:
     """Of tabs the chosen one, of long folds the summary; answers to questions in full."""
-    opened = tab(java_script_enabled=False)
-    opened.goto(f"{address}/{page}", wait_until="load")
+    opened = visit(f"{address}/{page}", java_script_enabled=False)
     opened.emulate_media(media="print")
     assert opened.evaluate(WRONG_ON_PAPER) == []
 

@@ -19,7 +19,8 @@ from tclab.site.store import recordings
 
 ROOT = Path(__file__).resolve().parents[2]
 THREADS = json.loads((Path(__file__).parent / "data/threads.json").read_text("utf-8"))
-JUDGING = [s for s in snippets.find(ROOT) if s.topic == "beliefs"]
+#: Read alone: reading all snippets takes a second in each worker.
+JUDGING = [snippets.read(p, ROOT) for p in sorted((ROOT / "snippets/beliefs").glob("[!_]*.py"))]
 #: The same on every PyTorch: judged from a GPU's rows, or an example of how to judge.
 ONCE = {"beliefs/speed_on_an_h200", "beliefs/a_verdict_from_cases"}
 

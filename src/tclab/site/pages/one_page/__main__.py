@@ -20,7 +20,7 @@ from mkdocs.utils.yaml import yaml_load
 from tclab.cli import terminal
 from tclab.errors import BadRequest, PageError, TclabError
 from tclab.site.pages import state
-from tclab.site.pages.one_page import rules
+from tclab.site.pages.one_page import page_book, rules
 from tclab.site.store.local_runs import Store
 from tclab.system.project import project_root
 
@@ -46,7 +46,11 @@ def main(words: list[str]) -> int:
     problems = page_problems(root, page, Path(config.site_dir))
     for problem in problems:
         terminal.error(problem)
-    text = state.build().book.pages[f"docs/{page}"]
+    book = state.build().book
+    text = book.pages[f"docs/{page}"]
+    if missing := page_book.without_runs(book, text):
+        print(f"Not run, as the page shows nothing of it: {', '.join(missing)}")
+        print(f"  next, to check what rests on it, too: tclab run {' '.join(missing)}")
     counts = f"{len(text.blocks)} blocks, {len(text.sentences)} bound sentences"
     print(f"docs/{page}: {counts}, {len(text.values)} values; {time.monotonic() - start:.1f} s")
     print(f"It lies in {_html_path(Path(config.site_dir), page)}; `make site` has the other pages.")

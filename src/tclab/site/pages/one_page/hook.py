@@ -10,24 +10,25 @@ import re
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import BuildError
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.nav import Navigation
+from mkdocs.structure.pages import Page
 
 from tclab.model import Run, Snippet
-from tclab.site.pages import hooks, lab_pages, progress
+from tclab.site.pages import hooks, lab_pages, progress, state
 from tclab.site.pages.book import Book
 from tclab.site.pages.hooks import (  # noqa: F401
     on_build_error,
     on_env,
     on_page_content,
-    on_page_markdown,
     on_post_page,
 )
-from tclab.site.pages.one_page.page_book import open_page
+from tclab.site.pages.one_page.page_book import has_explorer_run, open_page
 
 log = logging.getLogger("mkdocs.plugins.tclab")
 
@@ -73,6 +74,16 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
         if file.src_uri != config.extra["one_page"]:
             file.inclusion = InclusionLevel.EXCLUDED
     return hooks.on_nav(nav, config, files)
+
+
+def on_page_markdown(
+    markdown: str, page: Page, config: MkDocsConfig, files: Files, **_: Any
+) -> str:
+    """Return the page's Markdown; its link to a stage needs a run, which may not be there."""
+    book = state.build().book
+    if not has_explorer_run(book, book.pages[f"{book.docs.name}/{page.file.src_uri}"]):
+        page.meta.pop("explorer", None)
+    return hooks.on_page_markdown(markdown, page=page, config=config, files=files)
 
 
 def on_post_build(config: MkDocsConfig) -> None:

@@ -18,22 +18,28 @@ _Need = tuple[str, str]
 
 
 def open_page(root: Path, docs: Path, page: str, run: Runner) -> Book:
-    """Open the book with the runs that `page`, such as docs/x.md, needs; run the stale ones.
+    """Open the book with the runs that `page`, such as docs/x.md, shows; run the stale ones.
 
-    Other pages are read but not run; unreadable ones are left out. If `page` shows content of other
-    pages, it comes from the store and the recordings. Raises Problems as `open_book` does.
+    What the page only cites, and what it shows of other pages, comes from the store and the
+    recordings. Other pages are read but not run; unreadable ones are left out. Raises Problems as
+    `open_book` does.
     """
     book = Book(Plan(root), docs)
     pages = {each.page: each for each in text.read_pages(docs, root)}
     book.pages = {name: each for name, each in pages.items() if name == page or _is_readable(each)}
     try:
         book.uses = [use for each in book.pages.values() for use in each.uses]
-        needs = dict(_needs(book, book.pages[page]))
+        shown = dict(_shown(book, book.pages[page]))
+        cited = dict(_cited(book, book.pages[page]))
     except TclabError as error:
         raise Problems([error]) from None
-    _read_snippets(book, needs)
+    _read_snippets(book, cited | shown)
     _keep_known_sentences(book)
+    only_cited = {name: s for name, s in book.snippets.items() if name not in shown}
+    book.snippets = {name: s for name, s in book.snippets.items() if name in shown}
     choose_runs(book, run)
+    book.snippets |= only_cited
+    choose_stored_runs(book, only_cited.values())
     if any(call.kind.uses_other_pages for block in book.pages[page].blocks for call in block.calls):
         others = [s for s in snippets.read_all(root)[0] if s.name not in book.snippets]
         book.snippets |= {snippet.name: snippet for snippet in others}
@@ -57,16 +63,35 @@ def _is_readable(page: PageText) -> bool:
         return False
 
 
-def _needs(book: Book, page: PageText) -> Iterator[_Need]:
-    """Yield the snippets that the page's blocks, sentences and numbers use."""
+def without_runs(book: Book, page: PageText) -> list[str]:
+    """Names of the snippets that the page only cites and that have no fresh run, sorted."""
+    return sorted({name for name, _ in _cited(book, page) if not book.runs.get(name)})
+
+
+def has_explorer_run(book: Book, page: PageText) -> bool:
+    """Return whether there is a run of the function to whose stage a chapter links."""
+    return any(book.runs.get(name) for name, _ in _explorer_functions(book, page))
+
+
+def _shown(book: Book, page: PageText) -> Iterator[_Need]:
+    """Yield the snippets of which the page shows something: those of its blocks and numbers."""
     yield from ((use.snippet, str(use)) for use in page.uses)
-    yield from ((name, str(s)) for s in page.sentences for name, _ in s.claims)
     yield from ((value.snippet, str(value)) for value in page.values)
-    explorer = f"{book.docs.name}/{page.meta.get('explorer')}"
     calls = {call.function for block in page.blocks for call in block.calls}
+    if calls & {"beliefs", "changes"}:
+        yield from ((use.snippet, str(use)) for use in book.uses if use.function == "verdicts")
+
+
+def _cited(book: Book, page: PageText) -> Iterator[_Need]:
+    """Yield the snippets that prove the page's sentences, and the function that it links to."""
+    yield from ((name, str(s)) for s in page.sentences for name, _ in s.claims)
+    yield from _explorer_functions(book, page)
+
+
+def _explorer_functions(book: Book, page: PageText) -> Iterator[_Need]:
+    explorer = f"{book.docs.name}/{page.meta.get('explorer')}"
     for use in book.uses:
-        shows_verdict = use.function == "verdicts" and calls & {"beliefs", "changes"}
-        if shows_verdict or (use.page == explorer and use.function == "show"):
+        if use.page == explorer and use.function == "show":
             yield use.snippet, str(use)
 
 
