@@ -6,10 +6,11 @@ compiles each function of a corpus for the CPU and holds it against eager, as `t
 - ``functions`` and ``models``: the catalogue, by `explain`, with the seconds that the comparison
   adds to it;
 - ``operators``: PyTorch's own operator database (it needs the package expecttest), the first sample
-  of each operator in float32, by torch.compile alone, in a fixed random order: what a run compares
-  before its time is over is a sample.
+  of each operator in float32, by torch.compile alone, in a random order that is the same for every
+  PyTorch: what a run compares before its time is over is a sample.
 
-Each line of the output is one function: its name, the verdict in words, the differences, seconds.
+Each line of the output is one function, or several operators that were compiled together and are
+all equal: the names, the verdict in words, the differences, seconds.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from typing import Any
 #: One function: its name, and a function that compares it and returns a row.
 Case = tuple[str, Callable[[], dict[str, Any]]]
 #: Operators in one compile.
-_TOGETHER = 12
+_TOGETHER = 32
 
 
 def catalogue(corpus: str) -> Iterator[Case]:
@@ -70,22 +71,62 @@ def _timed(call: Callable[..., Any], spent: list[float]) -> Callable[..., Any]:
 
 
 def operators() -> Iterator[Case]:
-    """Yield each operator of PyTorch's database, in a fixed random order: several in one compile,
-    and each alone if their results are not all equal.
+    """Yield each operator of PyTorch's database: several in one compile, and each alone that breaks
+    a graph or is not equal there.
     """
     from torch.testing._internal.common_methods_invocations import op_db
 
-    shuffled = [info for info in op_db if _has_float32(info)]
-    random.Random(0).shuffle(shuffled)
+    shuffled = sorted(
+        (info for info in op_db if _has_float32(info)),
+        key=lambda info: random.Random(info.formatted_name).random(),
+    )
     for at in range(0, len(shuffled), _TOGETHER):
         group = shuffled[at : at + _TOGETHER]
-        names = " ".join(info.formatted_name for info in group)
-        row = _one((names, lambda group=group: _operators(group, fullgraph=True)))
-        if row["verdict"] == "equal":
-            yield names, lambda row=row: row
-            continue
+        whole = [info for info in group if _in_one_graph(info)]
+        yield from _halved(whole)
         for info in group:
-            yield info.formatted_name, lambda info=info: _operators([info])
+            if info not in whole:
+                yield from _halved([info])
+
+
+def _halved(infos: list[Any]) -> Iterator[Case]:
+    """Yield operators together if they are equal together, and alone those that are not. If the
+    compile of all together raises, each half is tried.
+    """
+    if len(infos) < 2:
+        if not infos:
+            return
+        yield infos[0].formatted_name, lambda: _row(_begun(infos).judge_new_compile({}))
+        return
+    since = time.perf_counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            alone = _unequal(infos)
+    except Exception as error:
+        print(f"{len(infos)} operators are halved: {error!s:.200}", file=sys.stderr, flush=True)
+        middle = len(infos) // 2
+        yield from _halved(infos[:middle])
+        yield from _halved(infos[middle:])
+        return
+    equal = [info.formatted_name for info in infos if info not in alone]
+    row = {"verdict": "equal", "words": "equal to eager", "seconds": time.perf_counter() - since}
+    yield " ".join(equal), lambda: row
+    for info in alone:
+        yield from _halved([info])
+
+
+def _in_one_graph(info: Any) -> bool:
+    """Return whether Dynamo compiles a call of the operator without a graph break."""
+    import torch
+
+    torch.compiler.reset()
+    try:
+        ((op, first, args, kwargs),) = _calls([info])
+        torch.compile(op, backend="eager", fullgraph=True)(first, *args, **kwargs)
+    except Exception:
+        return False
+    return True
 
 
 def _has_float32(info: Any) -> bool:
@@ -94,32 +135,62 @@ def _has_float32(info: Any) -> bool:
     return torch.float32 in info.supported_dtypes("cpu")
 
 
-def _operators(infos: list[Any], *, fullgraph: bool = False) -> dict[str, Any]:
-    import torch
+def _unequal(infos: list[Any]) -> list[Any]:
+    """Compile all operators in one function, and return those with a result that differs from
+    eager's. What a call or the compile raises is raised.
+    """
+    from tclab.capturing.agreement.judge import compare_observations
+    from tclab.capturing.torch_private.compiler import nested_leaves
 
+    comparison = _begun(infos)
+    eager = comparison.eager()
+    compiled = comparison.compiled({"fullgraph": True})
+    for each in (eager, compiled):
+        if each.error:
+            raise each.error
+    found = compare_observations(eager, compiled)
+    if found.differences:
+        found = compare_observations(eager, compiled, comparison.reference(2))
+    outputs = [
+        info
+        for info, (op, first, args, kwargs) in zip(infos, _calls(infos))
+        for _ in nested_leaves(op(first, *args, **kwargs))
+    ]
+    numbers = [each.where.removeprefix("output ") for each in found.differences]
+    if not all(each.isdigit() for each in numbers):
+        raise ValueError(f"{found.differences[0]}")
+    return list({id(info): info for info in (outputs[int(each)] for each in numbers)}.values())
+
+
+def _begun(infos: list[Any]) -> Any:
+    """Begin a comparison of one call of each operator, all in one function."""
     from tclab.capturing.agreement import Comparison
 
-    torch.manual_seed(0)
-    samples = [
-        next(iter(each.sample_inputs("cpu", torch.float32, requires_grad=each.supports_autograd)))
-        for each in infos
-    ]
-    calls = [(each.op, sample.input, sample.args, sample.kwargs)
-             for each, sample in zip(infos, samples)]  # fmt: skip
+    calls = _calls(infos)
 
     def together(*inputs: tuple[Any, Any, dict[str, Any]]) -> list[Any]:
         return [
             op(first, *args, **kwargs) for (op, *_), (first, args, kwargs) in zip(calls, inputs)
         ]
 
-    since = time.perf_counter()
     arguments = tuple((first, args, kwargs) for _, first, args, kwargs in calls)
     started = Comparison.begin(together, [(arguments, {})], False)
     if isinstance(started, str):
-        return {"verdict": "not compared", "words": started}
-    return _row(started.judge_new_compile({"fullgraph": fullgraph})) | {
-        "seconds": time.perf_counter() - since
-    }
+        raise TypeError(started)
+    return started
+
+
+def _calls(infos: list[Any]) -> list[tuple[Any, Any, Any, dict[str, Any]]]:
+    """Return for each operator its function and the arguments of its first sample."""
+    import torch
+
+    torch.manual_seed(0)
+    samples = [
+        next(iter(each.sample_inputs("cpu", torch.float32, requires_grad=each.supports_autograd)))
+        for each in infos
+    ]
+    return [(each.op, sample.input, sample.args, sample.kwargs)
+            for each, sample in zip(infos, samples)]  # fmt: skip
 
 
 def _row(agreement: Any) -> dict[str, Any]:
@@ -130,10 +201,12 @@ def _row(agreement: Any) -> dict[str, Any]:
 
 def _one(case: Case) -> dict[str, Any]:
     name, compare = case
+    since = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return {"name": name} | compare()
+            row = compare()
+            return {"name": name, "seconds": time.perf_counter() - since} | row
         except Exception as error:
             return {
                 "name": name,
@@ -172,7 +245,7 @@ def main() -> None:
 
 
 def _print_counts(rows: list[dict[str, Any]]) -> None:
-    verdicts = [row["verdict"] for row in rows]
+    verdicts = [row["verdict"] for row in rows for _ in row["name"].split()]
     print({each: verdicts.count(each) for each in dict.fromkeys(verdicts)}, file=sys.stderr)
     shares = [row["added"] / row["seconds"] for row in rows if row.get("added")]
     if shares:

@@ -177,6 +177,18 @@ def test_an_export_of_one_row(explained):
 # --------------------------------------------------------------------------- what is not tried
 
 
+def test_a_change_that_is_enough_is_not_said_again_with_more(write) -> None:
+    write(
+        "static_.py",
+        "import torch\n\n\ndef doubled(x):\n    return x * 2\n\n\n"
+        "f = torch.compile(doubled, dynamic=False)\n\n\ndef run(x):\n    return f(x)\n\n\n"
+        "def example_inputs():\n    return [(torch.ones(n),) for n in (4, 6, 8)]\n",
+    )
+    (fix,) = notes(explain_named(ExplainRequest.parse("static_.py:run")), "recompile")
+    assert fix.startswith("Compile with dynamic=True")
+    assert "Parameter" not in fix
+
+
 def test_an_object_is_not_tried_and_it_is_said_so():
     report = explain(lambda x: x * 2, [(torch.ones(2),), (torch.ones(3),)])
     (fix,) = notes(report, "recompile")

@@ -141,6 +141,28 @@ def test_what_two_eager_runs_do_not_agree_on_is_random() -> None:
     assert compared(unsteady, (torch.ones(3),)).verdict == RANDOM
 
 
+def test_memory_that_nothing_has_written_is_not_comparable() -> None:
+    def unwritten(x: torch.Tensor) -> torch.Tensor:
+        fresh = torch.empty(2**23)  # so large that its memory is new, and 0, in each run
+        return fresh[: len(x)].clone()
+
+    def of_sevens(x: torch.Tensor) -> torch.Tensor:
+        return torch.full_like(x, 7)
+
+    assert planted(unwritten, of_sevens, torch.ones(3)).verdict == RANDOM
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
+def test_a_dropout_of_other_elements_differs() -> None:
+    def dropped(x: torch.Tensor) -> torch.Tensor:
+        return nn.functional.dropout(x, 0.5, training=True)
+
+    def every_second(x: torch.Tensor) -> torch.Tensor:
+        return x * torch.arange(len(x)).fmod(2) * 2
+
+    assert planted(dropped, every_second, torch.ones(64)).verdict == DIFFERS
+
+
 def test_python_random_numbers_are_the_same_again() -> None:
     def drawn(x: torch.Tensor) -> torch.Tensor:
         return x * random.random()

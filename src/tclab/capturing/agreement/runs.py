@@ -82,6 +82,20 @@ def run_eager(
         return run(world, random_state, backward, world.fn, mode or nullcontext())
 
 
+@contextmanager
+def filling_memory() -> Iterator[None]:
+    """Fill new memory with NaN, or the largest integer, before it is used: PyTorch does so with
+    deterministic algorithms.
+    """
+    before = torch.are_deterministic_algorithms_enabled()
+    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before, warn_only=warn_only)
+
+
 def run_in_float64(
     world: World, random_state: RandomState, backward: bool, noise: float = 0.0, seed: int = 0
 ) -> tuple[Observation, float]:

@@ -63,17 +63,13 @@ class Float64Mode(TorchDispatchMode):
     ) -> Any:
         kwargs = dict(kwargs or {})
         if torch.Tag.nondeterministic_seeded in func.tags:
-            return tree_map(
-                self._widen, func(*tree_map(_to_float32, args), **tree_map(_to_float32, kwargs))
-            )
+            return self._draw(func, args, kwargs)
         if decomposition := self.decompositions.get(func):
             with self:
                 result = decomposition(*args, **kwargs)
             if result is not NotImplemented:  # NotImplemented: no decomposition for these arguments
                 return result
-        writes = any(
-            each.alias_info and each.alias_info.is_write for each in func._schema.arguments
-        )
+        writes = any(map(_is_written, func._schema.arguments))
         views = any(each.alias_info for each in func._schema.returns) and not writes
         name = func._schema.name.partition("::")[2].rstrip("_")
         rounds = bool(self.noise) and not views and name not in _EXACT
@@ -83,6 +79,23 @@ class Float64Mode(TorchDispatchMode):
             return out
         return tree_map(self._widen, out)
 
+    def _draw(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Draw random numbers in float32, also into tensors of float64, which the operator then
+        returns.
+        """
+        narrow, named = tree_map(_to_float32, args), tree_map(_to_float32, kwargs)
+        out = func(*narrow, **named)
+        written = [each.name for each in func._schema.arguments if _is_written(each)]
+        if not written:
+            return tree_map(self._widen, out)
+        names = [each.name for each in func._schema.arguments]
+        before, after = ({**dict(zip(names, places)), **keywords}
+                         for places, keywords in ((args, kwargs), (narrow, named)))  # fmt: skip
+        for name in written:
+            before[name].copy_(after[name])
+        results = [before[name] for name in written]
+        return results[0] if len(results) == 1 else results
+
     def _widen_arguments(
         self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], rounds: bool
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -90,9 +103,8 @@ class Float64Mode(TorchDispatchMode):
         operator writes to is passed unchanged.
         """
         changed: Callable[[Any], Any] = self._widen_with_noise if rounds else self._widen
-        of = {each.name: each for each in func._schema.arguments}
-        kept = {name for name, each in of.items() if each.alias_info and each.alias_info.is_write}
-        names = [*of]
+        names = [each.name for each in func._schema.arguments]
+        kept = {each.name for each in func._schema.arguments if _is_written(each)}
         return (
             tuple(value if names[at] in kept else tree_map(changed, value)
                   for at, value in enumerate(args)),
@@ -124,6 +136,10 @@ class Float64Mode(TorchDispatchMode):
 
     def _widen_with_noise(self, value: Any) -> Any:
         return self._add_noise(self._widen(value))
+
+
+def _is_written(argument: Any) -> bool:
+    return bool(argument.alias_info and argument.alias_info.is_write)
 
 
 def _load_decompositions() -> Mapping[Any, Callable[..., Any]]:

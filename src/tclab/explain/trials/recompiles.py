@@ -85,13 +85,17 @@ def _find_fix(function: _Function, before: TrialResult, remedies: list[Remedy], 
     if not function.limited and (number := _explain_symbol(function, symbols)):
         return number
     helped, failed, untried = [], [], False
+    enough: list[Remedy] = []
     for remedy in remedies:
+        if any(_is_more_than(remedy, each) for each in enough):
+            continue
         result = runner.run(remedy)
         if result is None:
             untried = True
             break
         if outcome := _describe_outcome(function, remedy, before, result):
             helped.append(f"{remedy.description} Tried: {outcome}.")
+            enough.append(remedy)
         else:
             failed.append(remedy)
         if len(helped) == _MOST_REMEDIES:
@@ -103,6 +107,13 @@ def _find_fix(function: _Function, before: TrialResult, remedies: list[Remedy], 
         tried = "; ".join(remedy.description.rstrip(".") for remedy in failed)
         return f"{_explain_constant(function)}Nothing that was tried ends it ({tried})."
     return known if known == fixes.NOTHING_TO_DO else f"{known} (Not tried.)"
+
+
+def _is_more_than(remedy: Remedy, other: Remedy) -> bool:
+    """Return whether a remedy is another one, options alone, and something besides."""
+    return remedy != other and replace(other, description=remedy.description) == Remedy(
+        remedy.description, options=remedy.options
+    )
 
 
 def _one_each(guards: tuple[str, ...]) -> list[str]:
