@@ -45,5 +45,6 @@ def of_capture(
         on_host=tuple(place for _, place in capture.on_host),
         cachings=capture.cachings,
         checkpoints=capture.checkpoints,
+        partitions=capture.partitions,
         compile_time=capture.compile_time,
     )

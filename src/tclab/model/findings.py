@@ -74,6 +74,9 @@ FINDING_KINDS: dict[str, FindingKind] = {
                     "A function was compiled again, since a guard failed.", part="recompiles"),
         FindingKind("cache-bypass", "compiled at each start", ONCE,
                     "A cache does not take a graph, so that each start compiles it.", whole=True),
+        FindingKind("saved-tensors", "saved for the backward", EACH_CALL,
+                    "The forward keeps more bytes for the backward than its inputs have.",
+                    whole=True),
         FindingKind("checkpointing", "checkpointing", EACH_CALL,
                     "A compiled backward holds several checkpointed regions at once.",
                     whole=True),
@@ -106,11 +109,13 @@ class Cost:
         noun, _, rest = self.unit.partition(" ")
         if noun == "s":
             return f"{format_seconds(self.amount)} {rest}, {self.known}"
+        if noun == "byte" and self.amount >= _MIB:
+            return f"{self.amount / _MIB:,.1f} MiB {rest}, {self.known}"
         plural = "s" if self.amount != 1 else ""
         return f"{self.amount:,.0f} {noun}{plural} {rest}, {self.known}"
 
 
-_SHORTEST = 1e-7
+_SHORTEST, _MIB = 1e-7, 2**20
 
 
 def format_seconds(seconds: float) -> str:
