@@ -126,7 +126,7 @@ LIBRARY: dict[str, set[str]] = {
         *("tclab.system.threads", "tclab.system.processes"),
     },
     "tclab.upgrade": {"tclab.explain", "tclab.system.paths", "tclab.compare.page"},
-    "tclab.fixture": {"tclab.compare.page"},
+    "tclab.fixture": {"tclab.compare.page", "tclab.explain"},
     "tclab.cli": {"tclab.upgrade", "tclab.system.streams", "tclab.system.processes"},
     "tclab": {"tclab.capturing", "tclab.display", "tclab.system.imports", "tclab.model"},
     "torch_compile_lab_pytest": {"tclab.fixture"},  # what pytest imports at its start

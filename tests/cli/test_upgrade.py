@@ -15,11 +15,12 @@ from tclab.cli import upgrade
 from tclab.cli.command import main
 from tclab.cli.explaining import command
 from tclab.compare.config import REQUEST_OPTIONS
+from tclab.compare.identity import identify_findings
 from tclab.explain import ExplainRequest
 from tclab.model import (
-    Advice,
     BreakIdentity,
     CompileTime,
+    Finding,
     GraphCounts,
     Phase,
     Problem,
@@ -98,26 +99,25 @@ def test_another_random_number_comes_first_with_its_issue(play, capsys, tmp_path
     )
 
 
-ADVICE = Advice("masks repeat", "a wrong result", True, "pytorch#1", "upgrade",
-                ("pointwise aten.rand",))  # fmt: skip
+FAULT = Finding("known-fault", "a wrong result, pytorch#1: masks repeat", (), actions=("Wait.",))
 
 
-def test_a_known_fault_of_either_is_said(play, capsys, tmp_path) -> None:
-    has, has_not = report(BEFORE, advisories=(ADVICE,)), report(AFTER)
-    assert upgraded(play, has, has_not, "--report-only-worse") == 0
-    assert "masks repeat" not in capsys.readouterr().out
-    assert upgraded(play, report(BEFORE), report(AFTER, advisories=(ADVICE,)),
-                    "--report-only-worse") == 0  # fmt: skip
-    assert "masks repeat" in capsys.readouterr().out
-    assert upgraded(play, report(BEFORE), report(AFTER, advisories=(ADVICE,))) == 0
+def finding(snapshot: Snapshot, *found: Finding) -> Report:
+    return report(replace(snapshot, findings=identify_findings(found)), findings=found)
+
+
+def test_a_finding_that_came_or_went_is_said(play, capsys, tmp_path) -> None:
+    has_not, has = finding(BEFORE), finding(AFTER, FAULT)
+    assert upgraded(play, has_not, has, "--report-only-worse") == 4
     said = capsys.readouterr().out
-    fault = "A known fault of PyTorch 2.15.0: a wrong result, pytorch#1: masks repeat"
-    assert f"{fault}, in pointwise aten.rand\n  next: upgrade" in said
-    assert fault in (tmp_path / "upgrade-2.15.0.html").read_text()
-    assert upgraded(play, has, has_not, "--format", "json", "-o", "out.json") == 0
+    assert f"finding, new: known fault of this PyTorch: {FAULT.what}\n    fix: Wait." in said
+    assert FAULT.what in (tmp_path / "upgrade-2.15.0.html").read_text()
+    assert upgraded(play, finding(BEFORE, FAULT), finding(AFTER)) == 4
+    assert "finding, gone: known fault of this PyTorch" in capsys.readouterr().out
+    assert upgraded(play, finding(BEFORE, FAULT), has, "--format", "json", "-o", "out.json") == 0
     (name,) = json.loads((tmp_path / "out.json").read_text())["names"]
-    assert name["before"]["advisories"][0]["issue"] == "pytorch#1"
-    assert not name["after"]["advisories"]
+    assert name["before"]["findings"][0]["what"] == FAULT.what
+    assert not [each for each in name["changes"] if each["part"] == "findings"]
 
 
 def test_the_first_stage_is_the_highest(play, capsys) -> None:

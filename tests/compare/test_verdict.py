@@ -8,7 +8,7 @@ import pytest
 
 from tclab.compare import words
 from tclab.compare.verdict import judge
-from tclab.model import BreakIdentity, GraphCounts, RecompileIdentity, Snapshot
+from tclab.model import BreakIdentity, FindingIdentity, GraphCounts, RecompileIdentity, Snapshot
 from tests.compare.test_causes import bodies, kernel
 
 ONE, OTHER = (kernel(text) for text in bodies("index"))
@@ -126,11 +126,14 @@ def test_no_kernel_and_no_library_call_is_worse() -> None:
 
 
 def test_results_that_were_eagers_and_differ_now_are_worse_at_every_level() -> None:
-    equal, differs = (replace(WAS, agreement=each) for each in ("equal", "differs"))
-    assert [e.part for e in judge(equal, differs, "dynamo").worse] == ["results"]
-    assert [e.part for e in judge(differs, equal, "dynamo").better] == ["results"]
+    equal = replace(WAS, agreement="equal", findings=())
+    found = (FindingIdentity("results-differ", "y = x + 1 in m.py"),)
+    differs = replace(WAS, agreement="differs", findings=found)
+    assert [e.part for e in judge(equal, differs, "dynamo").worse] == ["findings"]
+    assert [e.part for e in judge(differs, equal, "dynamo").better] == ["findings"]
     (line,) = words.list_changes(judge(equal, differs, "kernels").worse)
-    assert line == "results, beside eager's: equal to differs"
+    assert line == "finding, new: results differ: y = x + 1 in m.py"
+    assert judge(differs, replace(equal, agreement=""), "kernels").same
 
 
 def test_results_that_were_not_compared_say_nothing() -> None:

@@ -31,6 +31,8 @@ from tclab.model import (
     Finding,
     KernelRow,
     OwnCompiles,
+    Partition,
+    PartitionedValue,
     Phase,
     Recompile,
     SourceLine,
@@ -52,6 +54,9 @@ COPY = KernelRow(
 )
 WORK = KernelRow("triton_poi_fused_add_1", origins=("aten.add",), lines=(LINE,), bytes=1000)
 BYPASS = Caching("0/0", "AOTAutograd", "bypass", "a higher-order operator", LINE)
+SAVED = PartitionedValue("tanh", "aten.tanh", "saved", 2**27, storage=1, location=LINE)
+GIVEN = PartitionedValue("x", "", "input", 2**26, storage=0)
+KEPT = Partition("", "partition", (GIVEN, SAVED))
 HELD = Checkpoints(regions=4, held=3, bytes=300, one=100)
 
 #: Kind → evidence for which there is such a finding, and evidence close to it for which there is
@@ -114,6 +119,10 @@ CASES: dict[str, tuple[Evidence, Evidence]] = {
         Evidence(cachings=(BYPASS,), compile_time=TIMES),
         Evidence(cachings=(replace(BYPASS, state="miss", reason=""),), compile_time=TIMES),
     ),
+    "saved-tensors": (
+        Evidence(partitions=(KEPT,)),
+        Evidence(partitions=(replace(KEPT, values=(replace(GIVEN, bytes=2**28), SAVED)),)),
+    ),
     "checkpointing": (
         Evidence(checkpoints=(HELD,)),
         Evidence(checkpoints=(replace(HELD, held=1, bytes=100),)),
@@ -143,6 +152,14 @@ def test_a_rule_makes_its_finding(kind: str) -> None:
 
 def test_nothing_is_found_where_nothing_is() -> None:
     assert names(Evidence(calls=2, kernels=(WORK,), compile_time=TIMES)) == []
+
+
+def test_a_small_forward_may_save_what_it_likes() -> None:
+    small = replace(KEPT, values=(replace(SAVED, bytes=2**20),))
+    assert names(Evidence(partitions=(small,))) == []
+    view = replace(SAVED, name="view", bytes=2**27)  # of the same storage, which counts once
+    (found,) = find(Evidence(partitions=(replace(KEPT, values=(GIVEN, SAVED, view)),)))
+    assert found.cost == Cost(2**27, "byte of memory", "computed") and found.places == (LINE,)
 
 
 def test_the_limit_takes_the_place_of_its_recompiles() -> None:
@@ -186,6 +203,14 @@ def test_the_dearest_comes_first() -> None:
     cheap = Finding("float32-products", "", cost=Cost(1e-4, "s a call", "computed"))
     wrong, once = Finding("results-differ", ""), Finding("recompile", "")
     assert rank_findings((once, cheap, dear, wrong)) == (wrong, dear, cheap, once)
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [(2048, "2,048 bytes a call, counted"), (3 * 2**20, "3.0 MiB a call, counted")],
+)
+def test_bytes_as_a_reader_writes_them(amount: int, text: str) -> None:
+    assert str(Cost(amount, "byte a call", "counted")) == text
 
 
 @pytest.mark.parametrize(

@@ -90,8 +90,12 @@ def _have_snapshots(reports: tuple[Report, Report]) -> bool:
 def tabulate_differences(comparison: Comparison) -> Table:
     """Return a table of the differences, in the order of a compile."""
     levels = ", ".join(f"{number} {level}" for level, number in comparison.levels.items())
-    caption = f"Kernels beside each other: {levels}." if levels else ""
-    return replace(tabulate_changes(comparison.changes, ("first", "second")), caption=caption)
+    caption = [f"Kernels beside each other: {levels}."] * bool(levels)
+    if comparison.lacks_findings:
+        caption.append("Findings are not compared: an earlier tclab made one of the reports.")
+    return replace(
+        tabulate_changes(comparison.changes, ("first", "second")), caption=" ".join(caption)
+    )
 
 
 def read_report(path: Path) -> Report:

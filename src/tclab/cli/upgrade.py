@@ -232,7 +232,7 @@ def _print(upgrades: list[Upgrade], path: Path | None) -> None:
     for each in upgrades:
         for line in (presentation.upgrade_title(each), presentation.summarize_verdict(each)):
             out.print(f"[bold]{escape(line)}[/]", soft_wrap=True)
-        for line in presentation.list_results(each):
+        for line in presentation.list_findings(each):
             out.print(escape(line), soft_wrap=True)
         for said, step in presentation.list_problems(each):
             out.print(f"[yellow]{escape(said)}[/]\n  next: {escape(step)}", soft_wrap=True)

@@ -126,6 +126,9 @@ class BaselineOutcome:
         """Yield lines on each difference; kernels are grouped by cause if PyTorch changed."""
         if self.verdict is None:
             return
+        if self.verdict.comparison.lacks_findings and self.now.snapshot.findings is not None:
+            name = self.nearest_file.name if self.nearest_file else ""
+            yield f"findings are not compared: {name} was written by an earlier tclab"
         if self.status == CHANGED_BY_TORCH:
             yield from words.list_by_cause(self.verdict, self.now)
             return

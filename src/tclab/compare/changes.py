@@ -5,17 +5,30 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from math import isclose
 
 from tclab.compare.pairs import DIFFERS, KernelPair, pair_kernels
-from tclab.model import BreakIdentity, KernelIdentity, RecompileIdentity, Snapshot, agreements
+from tclab.model import (
+    RESULTS_DIFFER,
+    BreakIdentity,
+    Cost,
+    FindingIdentity,
+    KernelIdentity,
+    RecompileIdentity,
+    Snapshot,
+)
 
 #: The parts of a compile that are compared, in the order in which they are made.
 PARTS = (
     *("graph breaks", "recompiles", "graphs", "kernels", "library calls"),
-    *("guards", "CUDA graphs", "memory", "results"),
+    *("guards", "CUDA graphs", "memory", "findings"),
 )
 #: Numbers of a kernel that can differ between equal bodies.
 _NUMBERS = ("loads", "stores", "calls", "bytes", "registers", "spilled", "shared")
+
+
+#: A finding's cost that differs by less than this share is the same.
+_NOISE = 0.01
 
 
 @dataclass(frozen=True)
@@ -28,8 +41,8 @@ class Code:
         return self.text
 
 
-#: A break, a recompile, or a reason why no CUDA graph is recorded: each is new or gone.
-Item = BreakIdentity | RecompileIdentity | str
+#: A break, a recompile, a finding, or a reason why no CUDA graph is recorded: new or gone.
+Item = BreakIdentity | RecompileIdentity | FindingIdentity | str
 #: One side of a change: a text is a launch setting, None means nothing.
 Value = Item | Code | int | None
 
@@ -72,10 +85,13 @@ class Change:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The differences of two compiles, and their kernels in `pairs`."""
+    """The differences of two compiles, and their kernels in `pairs`. `lacks_findings` is True if a
+    side was made without the rules for findings, which are not compared then.
+    """
 
     changes: tuple[Change, ...] = ()
     pairs: tuple[KernelPair, ...] = ()
+    lacks_findings: bool = False
 
     @property
     def levels(self) -> dict[str, int]:
@@ -111,9 +127,9 @@ def compare_snapshots(before: Snapshot, after: Snapshot) -> Comparison:
         *_number_change("guards", "guards in Python", before.python_guards, after.python_guards),
         *_item_changes("CUDA graphs", before.skipped_graphs, after.skipped_graphs),
         *_number_change("memory", "planned bytes", before.planned_bytes, after.planned_bytes),
-        *_result_changes(before.agreement, after.agreement),
+        *_finding_changes(before, after),
     ]
-    return Comparison(tuple(changes), pairs)
+    return Comparison(tuple(changes), pairs, None in (before.findings, after.findings))
 
 
 def _kernel_changes(pair: KernelPair) -> Iterator[Change]:
@@ -167,12 +183,33 @@ def _graph_changes(before: Snapshot, after: Snapshot) -> Iterator[Change]:
                 yield from _count_changes("graphs", old.operators, new.operators, where, stage)
 
 
-def _result_changes(before: str, after: str) -> Iterator[Change]:
-    """Yield a change if the verdicts on the results differ; '' means that a side was not
-    compared.
+def _finding_changes(before: Snapshot, after: Snapshot) -> Iterator[Change]:
+    """Yield a change for each finding that came, went, or costs more or less. There is none if a
+    side was made without the rules, and none on results if a side's were not compared with eager's.
     """
-    if before and after and before != after:
-        yield Change("results", "beside eager's", before, after, after == agreements.DIFFERS)
+    if before.findings is None or after.findings is None:
+        return
+    olds, news = map(_costs_of_findings, (before.findings, after.findings))
+    both = before.agreement and after.agreement
+    for each in sorted(olds.keys() | news.keys(), key=lambda item: (item.name, item.subject)):
+        if each.name == RESULTS_DIFFER and not both:
+            continue
+        old, new = olds.get(each), news.get(each)
+        if old is None or new is None:
+            old_item, new_item = (None if cost is None else each for cost in (old, new))
+            yield Change("findings", each, old_item, new_item, worse=old is None)
+        elif old.unit == new.unit and not isclose(old.amount, new.amount, rel_tol=_NOISE):
+            yield Change("findings", each, str(old), str(new), new.amount > old.amount, "cost")
+
+
+def _costs_of_findings(findings: Iterable[FindingIdentity]) -> dict[FindingIdentity, Cost]:
+    """Return identity without a cost → the cost of all such findings."""
+    costs: dict[FindingIdentity, Cost] = {}
+    for each in findings:
+        key = FindingIdentity(each.name, each.subject)
+        amount = each.amount + (costs[key].amount if key in costs else 0)
+        costs[key] = Cost(amount, each.unit, "computed" if each.unit else "")
+    return costs
 
 
 def _count_changes(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tclab.compare.identity import take_snapshot
-from tclab.model import Break, BreakIdentity, Report, Snapshot, SourceLine
+from tclab.compare.identity import identify_finding, take_snapshot
+from tclab.model import Break, BreakIdentity, Finding, Report, Snapshot, SourceLine
 from tclab.system import machine
 
 if TYPE_CHECKING:
@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 class CompileSummary:
     """One compile. `snapshot` has the breaks and recompiles that count; `breaks` are the same
     breaks with reasons and hints, in its order; `breaks_elsewhere` are those in other code.
+    `findings` say what to do.
     """
 
     snapshot: Snapshot
     breaks: tuple[Break, ...] = ()
     breaks_elsewhere: tuple[BreakIdentity, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -33,10 +35,15 @@ class CompileSummary:
         pairs = zip(self.snapshot.breaks, self.breaks)
         return next((item for own, item in pairs if own == identity), None)
 
+    def find_finding(self, identity: object) -> Finding | None:
+        """Return the finding with this identity, or None; its cost does not count."""
+        named = ((identify_finding(each), each) for each in self.findings)
+        return next((e for i, e in named if replace(i, amount=0.0, unit="") == identity), None)
+
 
 def summarize_report(report: Report) -> CompileSummary:
-    """Summarise a report's compile, all of which counts."""
-    return CompileSummary(report.snapshot, report.breaks.breaks)
+    """Summarise a report's compile; all of it counts."""
+    return CompileSummary(report.snapshot, report.breaks.breaks, findings=report.findings)
 
 
 def summarize_capture(

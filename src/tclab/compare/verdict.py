@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tclab.compare.changes import Change, Comparison, compare_snapshots
 from tclab.model import Snapshot
 
-_DYNAMO_PARTS = ("graph breaks", "recompiles", "guards", "results")
+_DYNAMO_PARTS = ("graph breaks", "recompiles", "guards", "findings")
 _GRAPH_PARTS = (*_DYNAMO_PARTS, "graphs")
 _KERNEL_PARTS = (*_GRAPH_PARTS, "kernels", "library calls", "CUDA graphs", "memory")
 #: Level, cheapest first → the parts that are compared.
@@ -33,8 +33,8 @@ class Verdict:
     kernels are a consequence, and a larger graph plans more memory: these are not worse unless more
     kernels are launched. A kernel that needs more registers, spills or shared memory still is.
     Fewer graphs are better only as such a consequence; no graph of a stage, and no kernel where
-    there were some, are worse in any case. Where a break is new, less in graphs and guards is its
-    consequence, and not better.
+    there were some, are worse in any case. Where a break is new, less in graphs and guards and
+    fewer findings are its consequence, and not better.
     """
 
     comparison: Comparison
@@ -63,7 +63,9 @@ def judge(before: Snapshot, after: Snapshot, level: str) -> Verdict:
         return (unexplained or _is_worse(change)) and not _follows_from_breaks(follows, change)
 
     worse = tuple(filter(is_worse, changes))
-    lost_to_breaks = ("guards", "graphs") if any(_is_new_break(each) for each in worse) else ()
+    lost_to_breaks = (
+        ("guards", "graphs", "findings") if any(_is_new_break(each) for each in worse) else ()
+    )
     better = (c for c in changes if c not in worse and c.part not in lost_to_breaks)
     return Verdict(comparison, worse, tuple(better))
 

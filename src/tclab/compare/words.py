@@ -23,7 +23,7 @@ _SINGULAR = {
     "guards": "guards",
     "CUDA graphs": "no CUDA graph",
     "memory": "memory",
-    "results": "results",
+    "findings": "finding",
 }
 _MAX_GRAPH_CHANGES = 3  # the most changes of a stage's graphs to print in a terminal
 _MAX_DIFF_LINES = 24  # the most lines of a diff to print in a terminal
@@ -101,6 +101,10 @@ def _explain_change(change: Change, now: CompileSummary | None) -> Iterator[str]
         yield from _diff_lines(change.before, change.after)
     elif now and (item := now.find_break(change.subject)):
         yield from _explain_break(item)
+    elif now and (found := now.find_finding(change.subject)):
+        if found.places:  # otherwise the subject says it
+            yield f"{', '.join(map(str, found.places))}: {found.what}"
+        yield from (f"fix: {action}" for action in found.actions)
 
 
 def _diff_lines(before: Code, after: Code) -> list[str]:

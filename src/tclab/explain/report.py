@@ -8,11 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tclab import advisories, findings, targets
+from tclab import findings
 from tclab.compare import take_snapshot
-from tclab.explain import costs, distinct_values
-from tclab.findings import Evidence
-from tclab.findings.kernels import CUDA_GRAPH_MODES
+from tclab.compare.identity import identify_findings
+from tclab.explain import evidence
 from tclab.model import (
     UNKNOWN,
     Agreement,
@@ -22,8 +21,6 @@ from tclab.model import (
     Problem,
     Report,
     map_texts,
-    rows_of_chains,
-    rows_of_kernels,
 )
 from tclab.system import machine
 from tclab.text import redaction
@@ -50,9 +47,21 @@ def build(
     agreement = tried.agreement
     if not (capture.breaks.graphs or tried.own):
         agreement = Agreement(reason="nothing was compiled")
+    snapshot = take_snapshot(capture, here, subject.title, device)
+    mode = str(request.options.get("mode") or "")
+    shown = replace(
+        evidence.of_capture(capture, snapshot, chains, target, mode),
+        calls=len(calls),
+        breaks=tried.breaks,
+        fixes=tried.functions,
+        own=tried.own,
+        agreement=agreement,
+    )
+    found = findings.find(shown)
     snapshot = replace(
-        take_snapshot(capture, here, subject.title, device),
+        snapshot,
         agreement="" if agreement.verdict == UNKNOWN else agreement.verdict,
+        findings=identify_findings(found),
     )
     report = Report(
         title=subject.title,
@@ -70,7 +79,7 @@ def build(
         left_out=tuple(_omitted_kernels(capture)) if refusal is None else (),
         fault=fault,
         counts=_count_parts(capture, len(calls)),
-        kernels=rows_of_chains(chains) or rows_of_kernels(capture.kernels),
+        kernels=shown.kernels,
         candidates=Candidates() if refusal else capture.compile_candidates(),
         breaks=tried.breaks,
         recompiles=capture.recompiles,
@@ -81,61 +90,15 @@ def build(
         provenance=here,
         snapshot=snapshot,
         agreement=agreement,
-        advisories=advisories.find(snapshot),
+        advisories=shown.advisories,
         own=tried.own,
         cachings=capture.cachings,
         checkpoints=capture.checkpoints,
+        cost=shown.cost,
+        findings=found,
     )
-    report = _add_costs(capture, report, request)
-    report = _add_findings(capture, request, tried, report)
-    sources = source.annotate_sources(
-        capture, chains, subject.callable, tried.breaks, report.findings
-    )
+    sources = source.annotate_sources(capture, chains, subject.callable, tried.breaks, found)
     return _make_shareable(replace(report, sources=sources))
-
-
-def _add_costs(capture: Capture, report: Report, request: ExplainRequest) -> Report:
-    """Return the report with the least costs of its kernels and of the first call, on the target or
-    on the GPU that is here.
-    """
-    target = request.target or targets.find_by_device(report.provenance.gpu)
-    if target is None:
-        return report
-    asked = request.options.get("mode") in CUDA_GRAPH_MODES
-    cuda_graphs = asked and not capture.cuda_graph_skips
-    rows = costs.add_floors(report.kernels, target)
-    cost = costs.call_cost(report.chains, rows, target, cuda_graphs=cuda_graphs)
-    return replace(report, kernels=rows, cost=cost)
-
-
-def _add_findings(
-    capture: Capture, request: ExplainRequest, tried: TriedFixes, report: Report
-) -> Report:
-    """Return the report with its findings."""
-    from tclab.capturing.read.frames import failed_compiles
-    from tclab.capturing.read.runs import calls_by_compile
-
-    failed = failed_compiles(capture.trace)
-    evidence = Evidence(
-        calls=len(report.calls),
-        call_of=calls_by_compile(capture.trace),
-        mode=str(request.options.get("mode") or ""),
-        breaks=tried.breaks,
-        recompiles=tuple(r for r in capture.recompiles if r.compile_id not in failed),
-        fixes=tried.functions,
-        distinct=distinct_values.find(capture),
-        own=tried.own,
-        agreement=report.agreement,
-        advisories=report.advisories,
-        kernels=report.kernels,
-        cost=report.cost,
-        cuda_graph_skips=capture.cuda_graph_skips,
-        on_host=tuple(place for _, place in capture.on_host),
-        cachings=capture.cachings,
-        checkpoints=capture.checkpoints,
-        compile_time=capture.compile_time,
-    )
-    return replace(report, findings=findings.find(evidence))
 
 
 def _count_parts(capture: Capture, calls: int) -> Counts:

@@ -8,9 +8,10 @@ from itertools import chain
 
 from tclab.findings import dynamo, kernels, truth
 from tclab.findings.evidence import Evidence
+from tclab.findings.kernels import CUDA_GRAPH_MODES
 from tclab.model import Finding, rank_findings
 
-__all__ = ["Evidence", "find"]
+__all__ = ["CUDA_GRAPH_MODES", "Evidence", "find"]
 
 RULES = (*truth.RULES, *dynamo.RULES, *kernels.RULES)
 

@@ -15,6 +15,7 @@ from tclab.model import (
     CompileTime,
     KernelRow,
     OwnCompiles,
+    Partition,
     Recompile,
 )
 
@@ -45,6 +46,7 @@ class Evidence:
     on_host: tuple[str, ...] = ()
     cachings: tuple[Caching, ...] = ()
     checkpoints: tuple[Checkpoints, ...] = ()
+    partitions: tuple[Partition, ...] = ()
     compile_time: CompileTime = field(default_factory=CompileTime)
 
     @property

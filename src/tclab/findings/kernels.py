@@ -16,6 +16,10 @@ _TF32_SHARE = 0.05
 _COPY_SHARE = 0.05
 #: A compiled backward that holds this many times eager's bytes is a finding.
 _MORE_MEMORY = 1.25
+#: A forward that saves fewer bytes for its backward fits on every GPU.
+_LEAST_SAVED = 64 * 2**20
+#: A value is named if it has this share of what is saved.
+_SHARE_OF_SAVED = 0.05
 #: The modes of torch.compile that record CUDA graphs.
 CUDA_GRAPH_MODES = ("reduce-overhead", "max-autotune")
 _COPIES = frozenset({"clone", "copy", "_to_copy", "constant_pad_nd", "contiguous"})
@@ -37,6 +41,10 @@ _USE_CUDA_GRAPHS = (
 _KEEP_LAYOUT = (
     "Keep one layout and dtype: leave out what is copied, or make the values in the form that the "
     "next operator takes. (Not tried.)"
+)
+_LESS_MEMORY = (
+    "torch._functorch.config.activation_memory_budget = 0.5 keeps less and computes the rest "
+    "again; not where memory suffices. (Not tried.)"
 )
 _COMPILE_BLOCKS = (
     "Compile the blocks one by one, with block.forward = torch.compile(block.forward), in place of "
@@ -139,6 +147,28 @@ def find_spills(evidence: Evidence) -> Iterator[Finding]:
             )
 
 
+def find_saved_tensors(evidence: Evidence) -> Iterator[Finding]:
+    """Yield a finding if what is saved for a backward takes more memory than inputs and weights."""
+    worst = max(evidence.partitions, key=lambda each: each.bytes_of("saved"), default=None)
+    if worst is None:
+        return
+    saved, inputs = worst.bytes_of("saved"), worst.bytes_of("input")
+    if saved < max(_LEAST_SAVED, inputs):
+        return
+    values = {each.storage: each for each in worst.values if each.fate == "saved"}
+    largest = sorted(values.values(), key=lambda each: -each.bytes)[:_MOST_PLACES]
+    largest = [each for each in largest if each.bytes >= _SHARE_OF_SAVED * saved]
+    names = ", ".join(f"{each.name} {each.bytes / 2**20:.1f} MiB" for each in largest)
+    yield Finding(
+        "saved-tensors",
+        f"{saved / 2**20:.1f} MiB are kept for the backward, and inputs and weights have "
+        f"{inputs / 2**20:.1f} MiB; the largest: {names}",
+        tuple(dict.fromkeys(each.location for each in largest if each.location)),
+        Cost(saved, "byte of memory", "computed"),
+        (_LESS_MEMORY,),
+    )
+
+
 def find_checkpoints(evidence: Evidence) -> Iterator[Finding]:
     """Yield a finding if a compiled backward holds more checkpointed regions than eager does."""
     worst = max(evidence.checkpoints, key=lambda each: each.bytes, default=None)
@@ -161,5 +191,6 @@ RULES = (
     find_cpu_tensors,
     find_copies,
     find_spills,
+    find_saved_tensors,
     find_checkpoints,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tclab.findings.evidence import Evidence
-from tclab.model import DIFFERS, Finding
+from tclab.model import DIFFERS, RESULTS_DIFFER, Finding
 
 
 def find_difference(evidence: Evidence) -> Iterator[Finding]:
@@ -13,7 +13,7 @@ def find_difference(evidence: Evidence) -> Iterator[Finding]:
     found = evidence.agreement
     if found.verdict == DIFFERS:
         places = (found.line,) if found.line else ()
-        yield Finding("results-differ", f"{found}", places, actions=(found.next_step,))
+        yield Finding(RESULTS_DIFFER, f"{found}", places, actions=(found.next_step,))
 
 
 def find_known_faults(evidence: Evidence) -> Iterator[Finding]:

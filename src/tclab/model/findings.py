@@ -12,13 +12,17 @@ from tclab.model.codec import kind
 @dataclass(frozen=True)
 class FindingKind:
     """One kind of finding. `title` is what a reader sees first; kinds of a lower `rank` come first,
-    whatever a finding costs. `meaning` says what it is, in a sentence.
+    whatever a finding costs. `meaning` says what it is, in a sentence. `part` is the part of a
+    comparison of two compiles that says when such a finding comes or goes. A kind that is `whole`
+    is about the compile as a whole, which has one such finding at most.
     """
 
     name: str
     title: str
     rank: int
     meaning: str
+    part: str = "findings"
+    whole: bool = False
 
     @property
     def address(self) -> str:
@@ -29,42 +33,53 @@ class FindingKind:
 #: Ranks, worst first: a result is wrong; nothing is gained; each call costs more; one call does.
 WRONG, IDLE, EACH_CALL, ONCE = range(4)
 
+#: The kind that needs a run: a compile whose results were not compared with eager's has none.
+RESULTS_DIFFER = "results-differ"
+
 #: Name → kind. Findings of equal rank and unknown cost are listed in this order.
 FINDING_KINDS: dict[str, FindingKind] = {
     each.name: each
     for each in (
-        FindingKind("results-differ", "results differ", WRONG,
+        FindingKind(RESULTS_DIFFER, "results differ", WRONG,
                     "The compiled results are not eager's."),
         FindingKind("known-fault", "known fault of this PyTorch", WRONG,
                     "A fault of this PyTorch version affects the compiled code."),
         FindingKind("nothing-compiled", "nothing is compiled", IDLE,
-                    "The call ran, and no graph came of it."),
+                    "The call ran, and no graph came of it.", whole=True),
         FindingKind("recompile-limit", "recompile limit", IDLE,
-                    "A function was compiled so often that Dynamo gave up: it runs in eager."),
+                    "A function was compiled so often that Dynamo gave up: it runs in eager.",
+                    part="recompiles"),
         FindingKind("compiles-every-call", "compiles at every call", IDLE,
-                    "Each call after the first compiled the function again."),
+                    "Each call after the first compiled the function again.", part="recompiles"),
         FindingKind("float32-products", "float32 products without TF32", EACH_CALL,
-                    "Matrix products of float32 values do not use the GPU's tensor cores."),
+                    "Matrix products of float32 values do not use the GPU's tensor cores.",
+                    whole=True),
         FindingKind("launch-bound", "launch bound", EACH_CALL,
-                    "Starting the kernels takes longer than the kernels do."),
+                    "Starting the kernels takes longer than the kernels do.", whole=True),
         FindingKind("no-cuda-graph", "no CUDA graph", EACH_CALL,
-                    "CUDA graphs were asked for, and PyTorch did not record one."),
+                    "CUDA graphs were asked for, and PyTorch did not record one.",
+                    part="CUDA graphs"),
         FindingKind("cpu-tensors", "CPU tensors", EACH_CALL,
-                    "Part of the code runs on the CPU, since its tensors are there."),
+                    "Part of the code runs on the CPU, since its tensors are there.", whole=True),
         FindingKind("graph-break", "graph break", EACH_CALL,
-                    "The graph ends at a line, which eager Python runs."),
+                    "The graph ends at a line, which eager Python runs.", part="graph breaks"),
         FindingKind("skipped", "skipped", EACH_CALL,
-                    "Dynamo leaves a whole function to eager Python."),
+                    "Dynamo leaves a whole function to eager Python.", part="graph breaks"),
         FindingKind("copies", "copies", EACH_CALL,
                     "A kernel only copies: to another layout, dtype or tensor."),
         FindingKind("spills", "spills", EACH_CALL,
-                    "A kernel needs more registers than a thread has, and uses memory for them."),
+                    "A kernel needs more registers than a thread has, and uses memory for them.",
+                    part="kernels"),
         FindingKind("recompile", "recompile", ONCE,
-                    "A function was compiled again, since a guard failed."),
+                    "A function was compiled again, since a guard failed.", part="recompiles"),
         FindingKind("cache-bypass", "compiled at each start", ONCE,
-                    "A cache does not take a graph, so that each start compiles it."),
+                    "A cache does not take a graph, so that each start compiles it.", whole=True),
+        FindingKind("saved-tensors", "saved for the backward", EACH_CALL,
+                    "The forward keeps more bytes for the backward than its inputs have.",
+                    whole=True),
         FindingKind("checkpointing", "checkpointing", EACH_CALL,
-                    "A compiled backward holds several checkpointed regions at once."),
+                    "A compiled backward holds several checkpointed regions at once.",
+                    whole=True),
     )
 }  # fmt: skip
 
@@ -94,11 +109,13 @@ class Cost:
         noun, _, rest = self.unit.partition(" ")
         if noun == "s":
             return f"{format_seconds(self.amount)} {rest}, {self.known}"
+        if noun == "byte" and self.amount >= _MIB:
+            return f"{self.amount / _MIB:,.1f} MiB {rest}, {self.known}"
         plural = "s" if self.amount != 1 else ""
         return f"{self.amount:,.0f} {noun}{plural} {rest}, {self.known}"
 
 
-_SHORTEST = 1e-7
+_SHORTEST, _MIB = 1e-7, 2**20
 
 
 def format_seconds(seconds: float) -> str:

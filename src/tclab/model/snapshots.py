@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tclab.model.codec import Json, decode, encode_object, kind
+from tclab.model.findings import FINDING_KINDS
 
 SNAPSHOT_FORMAT = "tclab snapshot 1"
 #: The cause of an error for an empty snapshot, which would equal every other empty one.
@@ -97,6 +98,25 @@ class KernelIdentity:
         return f"{made} {' + '.join(self.operators) or 'kernel'}".strip()
 
 
+@kind("finding-identity")
+@dataclass(frozen=True)
+class FindingIdentity:
+    """The identity of a finding: the `name` of its kind, and its `subject`: the text of the user's
+    lines, or what it says without numbers. What it costs is no part of it: `amount` in `unit`, if
+    that is computed or counted; a time that was measured is left out.
+    """
+
+    kind: ClassVar[str]
+    name: str
+    subject: str = ""
+    amount: float = 0.0
+    unit: str = ""
+
+    def __str__(self) -> str:
+        found = FINDING_KINDS.get(self.name)  # a later version can have other kinds
+        return ": ".join(filter(None, (found.title if found else self.name, self.subject)))
+
+
 @kind("snapshot")
 @dataclass(frozen=True)
 class Snapshot:
@@ -106,7 +126,8 @@ class Snapshot:
     call. `skipped_graphs` are the reasons why CUDA graphs were not recorded. `planned_bytes` are
     the most that the wrappers' own buffers take at once, the largest of all graphs; None where a
     size has no value. `agreement` is the verdict on the results beside eager's: ``equal``,
-    ``differs``, ``random``, or '' where they were not compared.
+    ``differs``, ``random``, or '' where they were not compared. `findings` are those that none of
+    the other parts tells; None where there are no rules for them, as in files of earlier versions.
     """
 
     kind: ClassVar[str]
@@ -124,6 +145,7 @@ class Snapshot:
     skipped_graphs: tuple[str, ...] = ()
     planned_bytes: int | None = None
     agreement: str = ""
+    findings: tuple[FindingIdentity, ...] | None = None
 
     @property
     def is_empty(self) -> bool:

@@ -52,7 +52,7 @@ def _render_upgrade(upgrade: Upgrade) -> Iterator[Html]:
     sides = [side.snapshot for side in (upgrade.before, upgrade.after) if not side.failure]
     stamps = (f"PyTorch {each.torch}, Triton {each.triton or 'none'}" for each in sides)
     yield tag("p", *(tag("span", esc(each)) for each in stamps), class_="tclab-stamp")
-    yield from (tag("p", esc(line)) for line in presentation.list_results(upgrade))
+    yield from (tag("p", esc(line)) for line in presentation.list_findings(upgrade))
     for problem, step in presentation.list_problems(upgrade):
         lines = tag("p", esc(problem)), tag("p", esc(f"Next: {step}")) if step else NOTHING
         yield tag("div", *lines, class_="explain-alert", role="alert")
@@ -135,7 +135,6 @@ def _side_data(side: Side) -> dict[str, object]:
         "torch": side.torch,
         "failure": failure,
         "lacks": lacks,
-        "advisories": [asdict(each) for each in side.advisories],
-        "agreement": encode(side.agreement),
+        "findings": [encode(each) for each in side.findings],
         "snapshot": snapshot,
     }

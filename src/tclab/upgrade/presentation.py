@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tclab.compare.forms import LAST_BITS, NAN, UNKNOWN, YES
-from tclab.compare.words import describe_cause, tabulate_changes
-from tclab.model import UNKNOWN as NOT_COMPARED
+from tclab.compare.summary import CompileSummary
+from tclab.compare.words import describe_cause, list_changes, tabulate_changes
 from tclab.model import Table
 from tclab.render import parts
 from tclab.upgrade.stages import Upgrade
@@ -63,26 +63,23 @@ def _first_difference_sentence(upgrade: Upgrade) -> str:
 
 
 def list_problems(upgrade: Upgrade) -> Iterator[tuple[str, str]]:
-    """Yield failures to compile, known faults and parts that were not compared, each with the next
-    step.
-    """
+    """Yield failures to compile and parts that were not compared, each with the next step."""
     for side in (upgrade.before, upgrade.after):
         if gap := side.failure:
             head = f"It does not compile under PyTorch {side.torch}."
             yield f"{head} {gap.place}: {gap.cause}", gap.next_step
-        for advice in side.advisories:
-            yield f"A known fault of PyTorch {side.torch}: {advice}", advice.workaround
         for gap in side.gaps:
             head = f"Not compared under PyTorch {side.torch}."
             yield f"{head} {gap.place}: {gap.cause}", gap.next_step
 
 
-def list_results(upgrade: Upgrade) -> list[str]:
-    """Return for each side whether its results are eager's; nothing if no side was compared."""
-    sides = (upgrade.before, upgrade.after)
-    if all(side.agreement.verdict == NOT_COMPARED for side in sides):
-        return []
-    return [f"Results under PyTorch {side.torch}: {side.agreement}." for side in sides]
+def list_findings(upgrade: Upgrade) -> Iterator[str]:
+    """Yield lines on the findings that came, with a fix, those that went, and those whose cost
+    changed, worse ones first.
+    """
+    found = [each for each in upgrade.comparison.changes if each.part == "findings"]
+    now = CompileSummary(upgrade.after.snapshot, findings=upgrade.after.findings)
+    yield from list_changes(sorted(found, key=lambda each: not each.worse), now)
 
 
 def list_tables(upgrade: Upgrade) -> list[Table]:
@@ -108,7 +105,8 @@ def tabulate_causes(upgrade: Upgrade) -> Table:
 
 def tabulate_other_changes(upgrade: Upgrade) -> Table:
     """Return the table of changes other than the kernels' code, worse ones first."""
-    others = (e for e in upgrade.comparison.changes if e.detail not in _SHOWN_WITH_CAUSES)
+    shown = (*_SHOWN_WITH_CAUSES, "findings")
+    others = (e for e in upgrade.comparison.changes if {e.part, e.detail}.isdisjoint(shown))
     ordered = sorted((e for e in others if not e.is_code), key=lambda each: not each.worse)
     judged: dict[bool | None, str | None] = {True: "worse", False: "better", None: None}
     sides = upgrade.before.torch, upgrade.after.torch
@@ -125,7 +123,7 @@ def tabulate_stages(upgrade: Upgrade) -> Table:
         rows=tuple((*row, differing or None) for *row, differing in upgrade.stage_rows),
         formats=("", ",", ",", ","),
         caption="CUDA graphs: the reasons why none is recorded. Memory: the most bytes of buffers "
-        "that are planned at once. Results: 1 where they differ from eager's, 0 where they do not.",
+        "that are planned at once. Findings: those that no other row counts.",
     )
 
 

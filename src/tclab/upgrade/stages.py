@@ -12,10 +12,7 @@ from statistics import median
 from tclab.compare.causes import Cause, find_causes
 from tclab.compare.changes import PARTS, Comparison, compare_snapshots
 from tclab.model import (
-    DIFFERS,
-    EQUAL,
-    Advice,
-    Agreement,
+    Finding,
     Kernel,
     KernelIdentity,
     Problem,
@@ -60,14 +57,9 @@ class Side:
         return (*report.gaps, *report.left_out, *refusal, *nothing, *fault)
 
     @property
-    def advisories(self) -> tuple[Advice, ...]:
-        """The known faults of this PyTorch that the compile has."""
-        return self.result.report.advisories if self.result.report else ()
-
-    @property
-    def agreement(self) -> Agreement:
-        """The agreement of its results with eager's under the same PyTorch."""
-        return self.result.report.agreement if self.result.report else Agreement()
+    def findings(self) -> tuple[Finding, ...]:
+        """What the compile shows that its reader can act on, dearest first."""
+        return self.result.report.findings if self.result.report else ()
 
     @property
     def snapshot(self) -> Snapshot:
@@ -155,8 +147,7 @@ class Upgrade:
         not count.
         """
         numbers = any(each.form.can_move_numbers for each in self.causes)
-        new = {e.title for e in self.after.advisories} - {e.title for e in self.before.advisories}
-        failed = bool(self.after.failure or new) or not self.is_complete
+        failed = bool(self.after.failure) or not self.is_complete
         harmless = ("guards", "registers", "shared")
         changes = (e for e in self.comparison.changes if e.detail not in harmless)
         return failed or numbers or any(each.worse for each in changes)
@@ -181,7 +172,7 @@ def _count_parts(snapshot: Snapshot) -> dict[str, int | None]:
         "guards": snapshot.guards,
         "CUDA graphs": len(snapshot.skipped_graphs),
         "memory": snapshot.planned_bytes,
-        "results": {EQUAL: 0, DIFFERS: 1}.get(snapshot.agreement),
+        "findings": None if snapshot.findings is None else len(snapshot.findings),
     }
 
 

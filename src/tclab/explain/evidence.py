@@ -1,0 +1,50 @@
+"""Collect the values of one capture that the rules for findings read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tclab import advisories, targets
+from tclab.explain import costs, distinct_values
+from tclab.findings import CUDA_GRAPH_MODES, Evidence
+from tclab.model import rows_of_chains, rows_of_kernels
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tclab.capturing import Capture
+    from tclab.model import Chain, Snapshot
+    from tclab.targets import Target
+
+
+def of_capture(
+    capture: Capture, snapshot: Snapshot, chains: Sequence[Chain], target: Target | None,
+    mode: str = "",
+) -> Evidence:  # fmt: skip
+    """Return what a capture alone shows: its kernels and the first call with what they cost at
+    least, on the target or on the GPU that is here; nothing was tried, and one call was made.
+    """
+    from tclab.capturing.read.frames import failed_compiles
+    from tclab.capturing.read.runs import calls_by_compile
+    from tclab.system import machine
+
+    failed = failed_compiles(capture.trace)
+    rows = rows_of_chains(chains) or rows_of_kernels(capture.kernels)
+    device = target or targets.find_by_device(machine.here().gpu)
+    cuda_graphs = mode in CUDA_GRAPH_MODES and not capture.cuda_graph_skips
+    return Evidence(
+        call_of=calls_by_compile(capture.trace),
+        mode=mode,
+        breaks=capture.breaks,
+        recompiles=tuple(r for r in capture.recompiles if r.compile_id not in failed),
+        distinct=distinct_values.find(capture),
+        advisories=advisories.find(snapshot),
+        kernels=rows if device is None else costs.add_floors(rows, device),
+        cost=costs.call_cost(chains, rows, device, cuda_graphs=cuda_graphs),
+        cuda_graph_skips=capture.cuda_graph_skips,
+        on_host=tuple(place for _, place in capture.on_host),
+        cachings=capture.cachings,
+        checkpoints=capture.checkpoints,
+        partitions=capture.partitions,
+        compile_time=capture.compile_time,
+    )
