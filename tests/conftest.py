@@ -20,8 +20,10 @@ from .lab import Lab
 
 TESTS = Path(__file__).parent
 
-# A shell makes its background processes ignore Ctrl-C, and their children, too; some tests send
-# one.
+#: Variables that start a coverage measurement in a process.
+COVERAGE = {"COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG"}
+
+# A shell has what it starts in the background ignore Ctrl-C, and what that starts. Tests send one.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -30,7 +32,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
     """Make a project of its own. What is run there is not shown, so coverage may watch it."""
     made = Lab(tmp_path / "project")
     monkeypatch.setenv("TCLAB_STORE", str(made.store.path))
-    monkeypatch.setattr(variables, "COVERAGE", ())
+    monkeypatch.setattr(variables, "SYSTEM", variables.SYSTEM | COVERAGE)
     return made
 
 

@@ -14,7 +14,7 @@ from tclab.model import GraphCounts, KernelIdentity, Snapshot
 from tests.compare.test_causes import kernel
 
 ROOT = Path(__file__).resolve().parent.parent
-ENTRIES = {path.stem: path for path in advisories.ENTRIES_FOLDER.glob("*.json")}
+ENTRIES = {path.name.removesuffix(".json"): path for path in advisories.ENTRIES_FOLDER.iterdir()}
 #: A version in which each entry is a fault, and one in which it is none.
 VERSIONS = {
     "random_numbers_that_repeat": ("2.14.0", "2.15.0"),

@@ -9,7 +9,7 @@ import pytest
 
 from tclab.errors import SnippetError
 from tclab.model import Claim, Clause, Version, decode, encode_object
-from tclab.site.snippets import claims
+from tclab.site.snippets import claims, quantifiers
 
 SOURCE = """\
 n = 1
@@ -32,7 +32,7 @@ def ran(source: str) -> tuple[dict[str, Claim], dict[str, object]]:
     named = claims.find(tree, source, "x.py")
     claims.insert_claim_blocks(tree, named)
     register = claims.ClaimRegister()
-    namespace: dict[str, object] = {claims.REGISTER: register}
+    namespace: dict[str, object] = {quantifiers.REGISTER: register}
     with contextlib.suppress(KeyError, SystemExit):  # as where the header declares them
         exec(compile(tree, "x.py", "exec"), namespace)
     judged = claims.judge(named, register.reached, register.passed, register.broken)
@@ -136,6 +136,19 @@ def test_a_claim_that_an_error_before_it_kept_from_running_was_not_reached() -> 
         ("all([])", "all() had nothing to look at"),
         ("__name__ and all(x for x in range(9) if x > 9)", "all() had nothing to look at"),
         ("all(all(x) for x in ([], []))", "all() had nothing to look at"),
+        ("not any(v for v in {})", "not any() had nothing to look at"),
+        ("not any([])", "not any() had nothing to look at"),
+        ("max((n for n in []), default=0) < 1", "max() had nothing to look at"),
+        ("min([], default=9) > 1", "min() had nothing to look at"),
+        ("set(pair[:0]) <= {1}", "the set before <= is empty"),
+        ("{1: 2} and {1: 2}.keys() >= {*()}", "the set before <= is empty"),
+        ("any([]) is False", "not any() had nothing to look at"),
+        ("set(pair[:0]).issubset({1})", "the set before <= is empty"),
+        ("any([check])", "the function check, which"),
+        ("any((lambda: n == 9) for n in range(3))", "the function <lambda>, which"),
+        ("any(n and check for n in range(3))", "the function check, which"),
+        ("all([check, Odd().way])", "the method way, which"),
+        ("all(zip([1], [2]))", "a tuple of 2, which"),
     ],
 )
 def test_what_is_true_whatever_a_run_does_is_refused_when_it_runs(test: str, said: str) -> None:
@@ -152,6 +165,8 @@ def test_what_is_true_whatever_a_run_does_is_refused_when_it_runs(test: str, sai
         *((value, "it") for value in ("1", "'text'", "[0]", "{1: 2}", "object()", "all([])")),
         ("[1]", "all(it)"), ("[[], [1]]", "all(all(x) for x in it)"), ("[1]", "any(it)"),
         ("[0]", "not all(it)"), ("0", "not it or all([])"), ("all", "(all := len)([1])"),
+        ("[1]", "any(it) or all(it)"), ("[]", "any(it) or __name__"), ("{2}", "it <= {1, 2}"),
+        ("set()", "it < {1}"), ("[len, 1]", "all(it)"), ("0", "it <= 1"), ("[0, 0]", "not any(it)"),
         ("lambda x: 1", "(all := it) and all([])"), ("range", "(it := it(3)) and len(it) == 3"),
     ],
 )  # fmt: skip
@@ -177,7 +192,8 @@ def test_lines_of_the_file_stay(tmp_path) -> None:
      "x or True", "True or x", "x or (y or 1)", "not False", "not (x and 0)", "not ()", "1 == 1",
      "1 + 1 == 2", "1 < 2 < 3", "2 in (1, 2)", "None is None", "f'{x} is'", "lambda: x",
      "(i for i in x)", "(y := 3)", "x if True and 0 else 1", "1 if x else 2", "-1", "-0.5",
-     "not x or True"],
+     "not x or True", "set() <= {1}", "{1} >= set()", "not dict()", "len(x) == len(x)",
+     "len(x) >= 0", "len(x.y) <= len(x.y)"],
 )  # fmt: skip
 def test_a_claim_that_cannot_fail_is_refused_with_its_line(test: str) -> None:
     source = f"x = 1\n# claim: vacuous\nassert {test}\n"
@@ -191,7 +207,8 @@ def test_a_claim_that_cannot_fail_is_refused_with_its_line(test: str) -> None:
     "test",
     ["x", "x == x", "x and True", "x or 0", "False", "2 == 3", "1 + 1 == 3", "()", "[*x]", "{**x}",
      "f'{x}'", "1 if x else 0", "x < 1 < 2", "[i for i in x]", "1 < 'a'", "x == (1, 2)", "'a' in x",
-     "not x", "2 ** 99 == 1", "'a' * 10**12 == x", "all([1])", "'%d' % 3 == '3'"],
+     "not x", "2 ** 99 == 1", "'a' * 10**12 == x", "all([1])", "'%d' % 3 == '3'",
+     "len(x) == len(y)", "len(x) >= 1", "len(x()) == len(x())", "len(x) > 0", "set(x) <= {1}"],
 )  # fmt: skip
 def test_a_claim_that_can_fail_is_one(test: str) -> None:
     source = f"# claim: open\nassert {test}\n"
@@ -244,6 +261,7 @@ def test_a_clause_is_stored_as_it_is_written() -> None:
         ("# claim: Not A Name\nassert x\n", 1, "no name for a claim"),
         ("# claim: a, python > 3\nassert x\n", 1, "cannot read the clause"),
         ("# claim: a\n\nassert x\n", 1, "no assert of the module"),
+        ("# claim: a\nassert x\n__tclab_claim__.passed['a'] = 1\n", 3, "in which the engine notes"),
     ],
 )
 def test_what_cannot_be_a_claim_is_said_with_its_line(source: str, line: int, cause: str) -> None:

@@ -105,6 +105,8 @@ def test_a_file_below_the_temporary_folder_has_a_path_that_opens(capsys, tmp_pat
     file.touch()
     terminal.error(f"{scrub(str(file))}:3 (f(x)): it fails; <tmp>/no_such.py:4")
     assert capsys.readouterr().err == f"error: {file}:3 (f(x)): it fails; <tmp>/no_such.py:4\n"
+    terminal.console().print(f'[bold]skipped[/] File "{scrub(str(file))}", line 6', soft_wrap=True)
+    assert capsys.readouterr().out == f'skipped File "{file}", line 6\n'
 
 
 @pytest.mark.parametrize("columns", ["0", "00", "", "1", "abc", "100000"])

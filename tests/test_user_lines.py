@@ -77,3 +77,14 @@ def test_all_lines_stand_where_none_is_the_user_s() -> None:
     assert user_lines.select_user_lines_or_all(lines, lambda line: line[0]) == [(USERS[0], 2)]
     assert user_lines.select_user_lines_or_all(lines[::2], lambda line: line[0]) == lines[::2]
     assert user_lines.select_user_lines(lines[::2], lambda line: line[0]) == []
+
+
+def test_a_stack_begins_where_tclab_calls_the_user() -> None:
+    """Above it stand tclab and the library of its command line, which is installed as the user's
+    packages are.
+    """
+    click = ("/venv/lib/python3.11/site-packages/click/core.py", 1)
+    stack = [click, ("tclab/cli/command.py", 2), click, ("tclab/capturing/result.py", 3)]
+    users = [(USERS[0], 4), ("/venv/lib/python3.11/site-packages/gpytorch/mlls.py", 5)]
+    assert user_lines.drop_callers([*stack, *users], lambda line: line[0]) == users
+    assert user_lines.drop_callers(users, lambda line: line[0]) == users

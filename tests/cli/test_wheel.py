@@ -323,3 +323,16 @@ def test_what_windows_can_do_and_what_not(beside: Environment, tmp_path: Path) -
     for words in refused:
         assert f"status 1 {words}\n" in ran.stdout, ran.stderr
     assert ran.stderr.count("Windows' WSL") == len(refused)
+
+
+def test_the_wheel_works_unopened(built: Built, tmp_path: Path) -> None:
+    """A zip on the path, as PYTHONPATH or zipapp has it, has no files beside its modules."""
+    code = (
+        "from tclab import advisories, render; from tclab.explain import costs; "
+        "from tclab.render.viewer import instructions as i; from tclab.cli.explaining import page; "
+        "print(len(render.css()), len(advisories.load()), costs.measured_costs().device, "
+        "len(i._DATA.read_text()), len(page._SCRIPT.read_text()))"
+    )
+    done = run(sys.executable, "-c", code, cwd=tmp_path, PYTHONPATH=str(built.wheel))
+    assert done.returncode == 0, done.stderr
+    assert "0" not in done.stdout.split()

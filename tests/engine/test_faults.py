@@ -556,6 +556,16 @@ def test_a_file_that_is_removed_and_still_open_counts(lab):
     assert failure(lab.one(code, "timeout=30")).cause == "files"
 
 
+def test_files_in_the_home_of_a_run_count(lab):
+    code = """
+    import os, pathlib, time
+    file = (pathlib.Path.home() / "big").open("wb")
+    os.posix_fallocate(file.fileno(), 0, 2**30 + 2**20)
+    time.sleep(60)
+    """
+    assert failure(lab.one(code, "timeout=30")).cause == "files"
+
+
 def test_a_folder_with_very_many_files_keeps_nobody_waiting(tmp_path):
     """The limits of all runs are looked at in one loop."""
     (tmp_path / "file").write_bytes(b"x" * 9000)

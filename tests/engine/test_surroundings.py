@@ -74,6 +74,41 @@ def test_the_hour_and_the_language_of_a_machine_reach_no_run(lab, monkeypatch):
     assert run.stdout == "0 C.UTF-8\n"
 
 
+def test_a_variable_that_no_key_holds_reaches_no_run(lab, monkeypatch):
+    for name in ("MY_MODE", "HF_TOKEN", "CXXFLAGS", "MALLOC_CONF", "CUDA_DEVICE_ORDER"):
+        monkeypatch.setenv(name, "fast")
+    monkeypatch.setenv("TORCH_LOGS", "dynamo")
+    names = '("MY_MODE", "HF_TOKEN", "CXXFLAGS", "MALLOC_CONF", "CUDA_DEVICE_ORDER", "TORCH_LOGS")'
+    code = f"import os\nfor name in {names}: print(os.environ.get(name))"
+    run = lab.one(code)
+    assert run.stdout == "None\n" * 5 + "dynamo\n"
+    assert run.provenance.variables["TORCH_LOGS"] == "dynamo"
+
+
+def test_the_rights_of_new_files_are_the_same_for_who_runs_it(lab):
+    before = os.umask(0o077)
+    try:
+        run = lab.one("import os\nopen('f', 'w').close(); print(oct(os.stat('f').st_mode))")
+    finally:
+        os.umask(before)
+    assert run.stdout == "0o100644\n"
+
+
+def test_the_home_of_a_run_is_its_own(lab, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/secret").touch()
+    code = """
+    import os, pathlib, subprocess, sys
+    home = pathlib.Path.home()
+    print(os.listdir(home), home, flush=True)
+    (home / ".seen").touch()
+    subprocess.run([sys.executable, "-c", "import pathlib; print(pathlib.Path.home())"])
+    """
+    assert lab.one(code).stdout == "[] ~\n~\n"
+    assert os.listdir(tmp_path / "home") == ["secret"]
+
+
 # --------------------------------------------------------------------------- folders
 
 #: A space, a quote, and what is only unusual.

@@ -8,9 +8,11 @@ import pytest
 
 from tclab.site.engine import variables
 
+COVERAGE = {"COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG"}
+
 
 @pytest.fixture(scope="module", autouse=True)
 def _watched() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(variables, "COVERAGE", ())
+        patch.setattr(variables, "SYSTEM", variables.SYSTEM | COVERAGE)
         yield

@@ -11,11 +11,15 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from importlib.resources import files
+from typing import TYPE_CHECKING
 
 from tclab.model import Advice, Clause, GraphCounts, Snapshot, Version, decode_fields
 
-ENTRIES_FOLDER = Path(__file__).parent / "entries"
+if TYPE_CHECKING:
+    from importlib.abc import Traversable
+
+ENTRIES_FOLDER = files(__name__) / "entries"
 #: The possible harms of a fault, worst first.
 HARMS = ("a wrong result", "a slower result")
 
@@ -75,13 +79,14 @@ def list_operators(graph: GraphCounts) -> str:
     return "\n".join(graph.operators)
 
 
-def load(folder: Path = ENTRIES_FOLDER) -> tuple[Advisory, ...]:
+def load(folder: Traversable = ENTRIES_FOLDER) -> tuple[Advisory, ...]:
     """Return a folder's entries, wrong results first; ValueError or TypeError for a bad one."""
-    every = [_read_entry(path) for path in sorted(folder.glob("*.json"))]
+    paths = sorted(folder.iterdir(), key=lambda path: path.name)
+    every = [_read_entry(path) for path in paths if path.name.endswith(".json")]
     return tuple(sorted(every, key=lambda each: HARMS.index(each.harm)))
 
 
-def _read_entry(path: Path) -> Advisory:
+def _read_entry(path: Traversable) -> Advisory:
     try:
         entry = decode_fields(Advisory, json.loads(path.read_text(encoding="utf-8")))
         Clause.parse(entry.versions)

@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.markup import escape
@@ -22,10 +22,20 @@ from tclab.system import streams
 _NO_END = 10_000  # columns for a pipe, which has no width
 
 
+class _Console(Console):
+    """A console whose texts have paths that an editor opens."""
+
+    def print(self, *objects: Any, **how: Any) -> None:
+        """Print the objects; in those that are texts the paths are written out."""
+        super().print(*(_write_out_paths(o) if isinstance(o, str) else o for o in objects), **how)
+
+
 def console(*, stderr: bool = False) -> Console:
     """Return a console that wraps no lines in a pipe, and prints ``:name:`` unchanged."""
     stream = sys.stderr if stderr else streams.own_stdout()
-    return Console(file=stream, highlight=False, soft_wrap=False, width=_width(stream), emoji=False)
+    return _Console(
+        file=stream, highlight=False, soft_wrap=False, width=_width(stream), emoji=False
+    )
 
 
 def _width(stream: TextIO) -> int | None:
@@ -51,7 +61,7 @@ def plural(count: int, noun: str) -> str:
 
 def error(problem: object) -> None:
     """Print an error on stderr; its first line is marked."""
-    head, _, rest = _write_out_paths(str(problem)).partition("\n")
+    head, _, rest = str(problem).partition("\n")
     out = console(stderr=True)
     out.print(f"[bold red]error:[/] {escape(head)}", soft_wrap=True)
     if rest:
@@ -60,7 +70,7 @@ def error(problem: object) -> None:
 
 def note(text: str) -> None:
     """Print a remark on stderr."""
-    console(stderr=True).print(escape(_write_out_paths(text)), soft_wrap=True)
+    console(stderr=True).print(escape(text), soft_wrap=True)
 
 
 # <tmp>/work/model.py:12
@@ -73,6 +83,8 @@ def _write_out_paths(text: str) -> str:
     """
     folder = tempfile.gettempdir()
     return _CLEANED.sub(
-        lambda found: f"{folder}{found[1]}" if os.path.exists(folder + found[1]) else found[0],
+        lambda found: (
+            f"{escape(folder)}{found[1]}" if os.path.exists(folder + found[1]) else found[0]
+        ),
         text,
     )

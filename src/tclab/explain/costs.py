@@ -13,12 +13,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 
 from tclab.model import CallCost, Chain, Kernel, KernelRow
 from tclab.targets import Target
 
-_MEASURED = Path(__file__).with_name("measured_costs.json")
+_MEASURED = files(__package__) / "measured_costs.json"
 
 
 @dataclass(frozen=True)

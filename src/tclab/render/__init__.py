@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from importlib import metadata
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,7 @@ __all__ = [
     "version",
 ]
 
-_ASSETS = Path(__file__).parent / "assets"
+_ASSETS = files(__name__) / "assets"
 
 #: Scripts and style sheets that a page with outputs needs: each name → the files that it consists
 #: of, in order.
@@ -182,8 +183,8 @@ def asset(name: str) -> str:
     """Return the text of a style sheet or a script, by its name in `STYLES` or `SCRIPTS`. The parts
     of a script share the scope of one function and define no globals.
     """
-    files = (STYLES | SCRIPTS)[name]
-    texts = [(_ASSETS / file).read_text(encoding="utf-8") for file in files]
+    parts = (STYLES | SCRIPTS)[name]
+    texts = [(_ASSETS / part).read_text(encoding="utf-8") for part in parts]
     if name in STYLES:
         return "\n".join([*texts, _DARK.format(_dark_declarations(name))])
     return '(function () {\n"use strict";\n\n' + "\n".join(texts) + "})();\n"

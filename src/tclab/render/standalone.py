@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tclab import render
 from tclab.render.escape import NOTHING, Html, esc, markup
+
+if TYPE_CHECKING:
+    from importlib.abc import Traversable
 
 _STYLE = """
 :root { color-scheme: light dark; }
@@ -36,7 +39,7 @@ def _script_hash(script: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def style_element(sheet: Path) -> Html:
+def style_element(sheet: Traversable) -> Html:
     """Return a style sheet as an element."""
     return markup("<style>\n{}</style>", Html(sheet.read_text(encoding="utf-8")))
 

@@ -104,8 +104,13 @@ def published_settings(
     return {
         name: scrub(value) if name in _PUBLIC_VALUES or _SWITCH.fullmatch(value) else hide(value)
         for name, value in sorted(environ.items())
-        if (name.startswith(_PREFIXES) or name in _PUBLISHED_NAMES) and not is_unpublished(name)
+        if belongs_to_pytorch(name) and not is_unpublished(name)
     }
+
+
+def belongs_to_pytorch(name: str) -> bool:
+    """Return whether a variable is one of PyTorch, of a library below it, or of a compiler."""
+    return name.startswith(_PREFIXES) or name in _PUBLISHED_NAMES
 
 
 def is_unpublished(name: str) -> bool:

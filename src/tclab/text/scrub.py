@@ -38,6 +38,8 @@ _GUARD = r"___check_(?:obj|type)_id\("
 _OTHER_RULES = (
     # TORCHINDUCTOR_CACHE_DIR=torchinductor_reader
     (re.compile(r"torchinductor_(?<!\wtorchinductor_)(?!<)[\w.-]+"), "torchinductor_<user>"),
+    # <tmp>/tclab-x1l_a1b2/3/home/.cache
+    (re.compile(r"<tmp>/tclab-\w{8}/\d+/home(?![\w.-])"), "~"),
     # <tmp>/tmprq1l_a1b/kernel.cpp:5
     (re.compile(r"<tmp>/(?:tmp[a-z0-9_]{8}|tclab-\w{8}(?:/\d+/(?:tmp|work))?)(?![\w.-])"), "<tmp>"),
     # Dynamo's compiled functions carry a random UUID since 2.9
@@ -127,6 +129,7 @@ def _machine_folders(cache: str) -> Iterator[tuple[str, str]]:
     if job := os.environ.get("TCLAB_JOB", ""):
         yield f"{job}/work", ""
         yield f"{job}/tmp", "<tmp>"
+        yield _login_home(), "~"  # HOME is the run's own folder
     yield str(Path(__file__).resolve().parents[2]), ""
     with contextlib.suppress(LookupError):
         yield str(project_root()), ""
@@ -135,3 +138,11 @@ def _machine_folders(cache: str) -> Iterator[tuple[str, str]]:
     yield sysconfig.get_path("stdlib"), f"python{sys.version_info[0]}.{sys.version_info[1]}"
     yield tempfile.gettempdir(), "<tmp>"
     yield os.path.expanduser("~"), "~"
+
+
+def _login_home() -> str:
+    with contextlib.suppress(ImportError, KeyError):
+        import pwd
+
+        return pwd.getpwuid(os.getuid()).pw_dir
+    return ""

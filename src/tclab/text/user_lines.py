@@ -32,9 +32,7 @@ def is_user_file(file: str) -> bool:
     Code without a file (``<stdin>``, a notebook's cell, exec) is the user's.
     """
     if not os.path.isabs(file):
-        return not _LIBRARY_NAME.match(file) and not _is_tclab_file(
-            os.path.join(_TCLAB_FOLDER, "..", file)
-        )
+        return not _LIBRARY_NAME.match(file) and not _is_tclab_file(file)
     if file.startswith((*_compiler_folders(), _TCLAB_FOLDER)):
         return file.startswith(_CATALOG_FOLDER)
     return not file.startswith(_PYTHON_FOLDER) or bool(
@@ -52,6 +50,15 @@ def select_user_lines(lines: Iterable[T], file: Callable[[T], str]) -> list[T]:
     return [line for line in lines if is_user_file(file(line))]
 
 
+def drop_callers(lines: Iterable[T], file: Callable[[T], str]) -> list[T]:
+    """Return a stack from the line on that tclab called: above it stand tclab and its own callers,
+    such as the library of its command line. A stack without a line of tclab is returned whole.
+    """
+    lines = list(lines)
+    own = [n for n, line in enumerate(lines, 1) if _is_tclab_file(file(line))]
+    return lines[own[-1] :] if own else lines
+
+
 def select_user_lines_or_all(lines: Iterable[T], file: Callable[[T], str]) -> list[T]:
     """Return the user's lines, or all lines if there are none, as when PyTorch's own code runs."""
     lines = list(lines)
@@ -60,7 +67,7 @@ def select_user_lines_or_all(lines: Iterable[T], file: Callable[[T], str]) -> li
 
 def _is_tclab_file(file: str) -> bool:
     """Return whether a file exists in tclab's own folder, outside its catalogue."""
-    file = os.path.normpath(file)
+    file = os.path.normpath(os.path.join(_TCLAB_FOLDER, "..", file))
     in_tclab = file.startswith(_TCLAB_FOLDER) and not file.startswith(_CATALOG_FOLDER)
     return in_tclab and os.path.isfile(file)
 

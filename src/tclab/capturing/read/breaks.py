@@ -21,6 +21,7 @@ from tclab.capturing.read.frames import (
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Event, Trace
 from tclab.model import Break, Breaks, SourceLine
+from tclab.text import user_lines
 from tclab.text.scrub import scrub
 
 _FIELD = r"(.*?)(?=^  Hint: |^  Developer debug context:|\Z)"
@@ -97,7 +98,7 @@ def _stack_of_break(
     if operator := _OF_OPERATOR.search(message):
         return printed_stack(textwrap.indent(textwrap.dedent(operator["stack"]), "  "))
     if frame is None:
-        return stack
+        return tuple(user_lines.drop_callers(stack, lambda line: line.file))
     file = scrub(frame.file)
     matching = [i for i, s in enumerate(stack) if (s.file, s.function) == (file, frame.function)]
     return stack[matching[-1] :] if matching else (frame.location,)

@@ -5,7 +5,7 @@ host only.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from importlib.resources import files
 
 from tclab.model import Report
 from tclab.render import standalone
@@ -13,8 +13,8 @@ from tclab.render.escape import esc, join, tag
 from tclab.render.options import Options
 from tclab.render.report import body, words
 
-_SCRIPT = Path(__file__).with_name("live.js")
-_STYLE = Path(__file__).with_name("watch.css")
+_SCRIPT = files(__package__) / "live.js"
+_STYLE = files(__package__) / "watch.css"
 
 
 @dataclass(frozen=True)

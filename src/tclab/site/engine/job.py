@@ -82,7 +82,7 @@ class Job:
             raise paths.NoTemporarySpace(str(error.strerror)) from None
 
     def _make_folder(self) -> None:
-        for name in ("work", "tmp", "cache"):
+        for name in ("work", "tmp", "home", "cache"):
             (self.folder / name).mkdir(parents=True)
         os.symlink(self.plan.root.absolute() / "snippets", self.folder / "work" / "snippets")
         _share_headers(self.folder / "tmp")

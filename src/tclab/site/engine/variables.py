@@ -5,10 +5,13 @@ compile.
 from __future__ import annotations
 
 import os
+import site
 from collections.abc import Mapping
 from pathlib import Path
 
-#: A hit in a graph cache would hide the stages that a run should show.
+from tclab.system import settings
+
+#: A hit in a graph cache would hide the stages that a run is to show.
 GRAPH_CACHES_OFF = {
     "TORCHINDUCTOR_FX_GRAPH_CACHE": "0",
     "TORCHINDUCTOR_AUTOGRAD_CACHE": "0",
@@ -47,33 +50,31 @@ _SET = GRAPH_CACHES_OFF | SAME_EVERY_TIME | SAFE_TO_FORK
 #: time depend on the number.
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
-#: Start a coverage measurement, which falsifies times and changes what Dynamo sees.
-COVERAGE = ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG")
-
-#: Of the interpreter's own variables only those with paths are passed on. Each other one changes
-#: what a program prints, or whether it fails: PYTHONOPTIMIZE alone removes every assert.
-_INTERPRETER = "PYTHON"
-_PATH_VARIABLES = (
-    "PYTHONPATH",
-    "PYTHONHOME",
-    "PYTHONPLATLIBDIR",
-    "PYTHONUSERBASE",
-    "PYTHONNOUSERSITE",
-    "PYTHONPYCACHEPREFIX",
+#: Passed on beside the variables that count in a run's key: who runs it, and where programs and
+#: libraries lie. A snippet that read any other would show what no key holds. PYTHONOPTIMIZE alone
+#: would remove every assert.
+SYSTEM = frozenset(
+    {
+        *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "VIRTUAL_ENV", "CONDA_PREFIX"),
+        *("CUDA_HOME", "CUDA_PATH", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"),
+        *("PYTHONPATH", "PYTHONHOME", "PYTHONPLATLIBDIR", "PYTHONUSERBASE", "PYTHONNOUSERSITE"),
+        *("PYTHONPYCACHEPREFIX", "XDG_CACHE_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR"),
+    }
 )
-
-_COLOURS = ("FORCE_COLOR", "CLICOLOR_FORCE")
+_OWN = "TCLAB_"
 
 
 def inherited_variables() -> dict[str, str]:
-    """Return the variables of this process that a snippet inherits unchanged."""
-    kept_back = {*THREADS, *COVERAGE, *_COLOURS, *_SET, *_interpreter_variables()}
-    return {name: value for name, value in os.environ.items() if name not in kept_back}
+    """The variables of this process that a snippet inherits unchanged."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if _is_passed_on(name) and name not in (*THREADS, *_SET)
+    }
 
 
-def _interpreter_variables() -> set[str]:
-    """Return the names of the set variables of the interpreter that change what a program does."""
-    return {name for name in os.environ if name.startswith(_INTERPRETER)} - {*_PATH_VARIABLES}
+def _is_passed_on(name: str) -> bool:
+    return name in SYSTEM or name.startswith(_OWN) or settings.belongs_to_pytorch(name)
 
 
 def gpu_variables() -> dict[str, str | None]:
@@ -94,6 +95,7 @@ def all_variables(cache: Path, job: Path | None = None) -> dict[str, str]:
     """
     env = inherited_variables() | _SET | NO_GPU | cache_folders(cache)
     env["PYTHONPATH"] = _python_path(os.environ)
+    env["PYTHONUSERBASE"] = site.getuserbase()  # it lies in the user's home, not in the run's
     return env | (job_variables(job) if job else {})
 
 
@@ -106,8 +108,10 @@ def cache_folders(cache: Path) -> dict[str, str]:
 
 
 def job_variables(job: Path) -> dict[str, str]:
-    """Return the variables that name a run's own folders."""
-    return {"TMPDIR": str(job / "tmp"), "TCLAB_JOB": str(job)}
+    """The variables that name a run's own folders. What programs keep in a home counts as files of
+    the run, and is gone with it.
+    """
+    return {"TMPDIR": str(job / "tmp"), "HOME": str(job / "home"), "TCLAB_JOB": str(job)}
 
 
 def _python_path(env: Mapping[str, str]) -> str:

@@ -29,12 +29,15 @@ from typing import TypeVar
 
 from tclab.errors import SnippetError
 from tclab.model import Claim, Clause, Version, source_lines
+from tclab.site.snippets.quantifiers import (
+    REGISTER,
+    QuantifierCounter,
+    Tally,
+    register_call,
+)
 from tclab.site.snippets.tautology import describe_always_true, fold_truth
 
 Value = TypeVar("Value")
-
-#: The name of the engine's `ClaimRegister` in the file's globals.
-REGISTER = "__tclab_claim__"
 
 _COMMENT = re.compile(r"^\s*#\s*claim:(?P<text>.*)$")
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -42,6 +45,10 @@ _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 def find(tree: ast.Module, source: str, place: str) -> tuple[Claim, ...]:
     """Find the claims of a file, in order. SnippetError names the line of a malformed one."""
+    if REGISTER in source:
+        line = source[: source.index(REGISTER)].count("\n") + 1
+        cause = f"the file names {REGISTER}, in which the engine notes what held"
+        raise SnippetError(f"{place}:{line}", cause, "leave the name out")
     asserts = {node.lineno: node for node in _module_asserts(tree)}
     claims: dict[str, Claim] = {}
     for number, line in enumerate(source_lines(source), 1):
@@ -99,41 +106,35 @@ class ClaimRegister:
         self.passed: Counter[str] = Counter()
         self.broken: dict[str, str] = {}
         self.process = os.getpid()
-        #: The number of items that each ``all`` of a test examined, by its place in the test.
-        self._seen_by_all: Counter[int] = Counter()
+        self._tally = Tally()
 
     def __call__(self, name: str) -> _ClaimBlock:
         """Count that a claim is reached; return the context manager for its assert."""
         self.reached[name] += 1
-        self._seen_by_all.clear()
+        self._tally = Tally()
         return _ClaimBlock(self, name)
 
     def value(self, name: str, value: Value) -> Value:
         """Return the value of a claim's test; a value that is always true breaks the claim."""
-        if why := describe_always_true(value):
+        if why := describe_always_true(value) or self._tally.describe_item():
             self.break_claim(name, f"its test is {why}")
-        elif 0 in self._seen_by_all.values():
-            self.break_claim(name, f"its test is true of nothing: {_ALL_OF_NOTHING}")
+        elif what := self._tally.describe_nothing():
+            self.break_claim(name, f"its test is true of nothing: {what}")
         return value
 
-    def count_items(self, place: int, function: object, items: Iterable[Value]) -> Iterable[Value]:
-        """Count the items of an ``all`` in a claim's test; return the items of other calls
-        unchanged.
-        """
-        return self._count(place, items) if function is all else items
+    def count_items(
+        self, place: int, name: str, function: object, items: Iterable[Value]
+    ) -> Iterable[Value]:
+        """Count the items of an ``all`` or the like in a claim's test."""
+        return self._tally.count_items(place, name, function, items)
 
-    def _count(self, place: int, items: Iterable[Value]) -> Iterator[Value]:
-        self._seen_by_all[place] += 0
-        for item in items:
-            self._seen_by_all[place] += 1
-            yield item
+    def count_set(self, place: int, small: Value) -> Value:
+        """Count the items of a set that a claim's test compares with a larger one."""
+        return self._tally.count_set(place, small)
 
     def break_claim(self, name: str, why: str) -> None:
         """Mark a claim as broken for the rest of the run. The first reason is kept."""
         self.broken.setdefault(name, why)
-
-
-_ALL_OF_NOTHING = "all() had nothing to look at; assert that there is something, too"
 
 
 class _ClaimBlock:
@@ -223,37 +224,11 @@ class _BlockInserter(ast.NodeTransformer):
         name = self.names.get(node.lineno)
         if name is None:
             return node
-        test = _AllCounter().visit(node.test)
-        node.test = _register_call("value", test, ast.Constant(name), test)
+        test = QuantifierCounter().visit(node.test)
+        node.test = register_call("value", test, ast.Constant(name), test)
         call = ast.Call(ast.Name(REGISTER, ast.Load()), [ast.Constant(name)], [])
         block = ast.With([ast.withitem(call)], [node])
         for new in ast.walk(block):
             if not hasattr(new, "lineno"):
                 ast.copy_location(new, node)
         return block
-
-
-class _AllCounter(ast.NodeTransformer):
-    """Wraps the argument of each ``all(…)`` of a test, so that its items are counted."""
-
-    places = 0
-
-    def visit_Call(self, node: ast.Call) -> ast.Call:
-        self.generic_visit(node)
-        match node:
-            case ast.Call(func=ast.Name("all") as function, args=[items], keywords=[]):
-                self.places += 1
-                place, used = ast.Constant(self.places), ast.Name(function.id, ast.Load())
-                if not isinstance(items, ast.Starred):
-                    node.args = [_register_call("count_items", items, place, used, items)]
-        return node
-
-
-def _register_call(method: str, at: ast.expr, *arguments: ast.expr) -> ast.Call:
-    """Return a call of a method of the register, with the source location of `at`."""
-    function = ast.Attribute(ast.Name(REGISTER, ast.Load()), method, ast.Load())
-    call = ast.copy_location(ast.Call(function, list(arguments), []), at)
-    for new in (function, function.value, *arguments):
-        if not hasattr(new, "lineno"):
-            ast.copy_location(new, at)
-    return call

@@ -53,6 +53,8 @@ def fold_truth(node: ast.expr) -> bool | None:
             return fold_truth(value)
         case ast.Lambda() | ast.GeneratorExp():
             return True
+        case ast.Call(func=ast.Name("set" | "frozenset" | "dict" | "list"), args=[], keywords=[]):
+            return False
     return _container_truth(node)
 
 
@@ -67,16 +69,26 @@ def _combine(known: Iterable[bool | None], *, decides: bool) -> bool | None:
 
 
 def _compare(op: ast.cmpop, left: ast.expr, right: ast.expr) -> bool | None:
+    if isinstance(op, (ast.Is, ast.Eq, ast.LtE, ast.GtE)) and _is_length(left):
+        same = ast.dump(left) == ast.dump(right)
+        if same or (isinstance(op, ast.GtE) and _literal_truth(right) is False):
+            return True
     try:
         return bool(_COMPARES[type(op)](_evaluate(left), _evaluate(right)))
     except (ValueError, TypeError):
         return None
 
 
+def _is_length(node: ast.expr) -> bool:
+    """Whether it is a ``len(…)`` of what is not called anew: never negative, equal to itself."""
+    match node:
+        case ast.Call(func=ast.Name("len"), args=[ast.Name() | ast.Attribute() | ast.Subscript()]):
+            return True
+    return False
+
+
 def _evaluate(node: ast.expr) -> Any:
-    """Return the value of a literal, or of a sum of numbers. ValueError for any other
-    expression.
-    """
+    """The value of a literal, or of a sum of numbers. ValueError for any other expression."""
     if isinstance(node, ast.BinOp) and type(node.op) in _SUMS:
         sides = _evaluate(node.left), _evaluate(node.right)
         if all(isinstance(side, (int, float)) for side in sides):

@@ -107,6 +107,7 @@ def _become_snippet(folder: Path, request: JobRequest, fork: Fork | None, parent
         _restore_signals()
         _redirect(folder)
         os.chdir(folder / "work")
+        os.umask(0o022)
         if fork and not request["cold"]:
             os.environ.update({n: v for n, v in request["variables"].items() if v is not None})
             fork(folder)

@@ -38,7 +38,7 @@ from tclab.site.engine.worker.protocol import (
     Returned,
     Stopped,
 )
-from tclab.site.snippets import claims
+from tclab.site.snippets import claims, quantifiers
 from tclab.system import imports, machine
 from tclab.text.scrub import scrub, scrub_data, strip_terminal_codes
 
@@ -147,7 +147,7 @@ def _execute(job: JobFile, register: claims.ClaimRegister) -> BaseException | No
         tree = ast.parse(job["source"], job["file"])
         claims.insert_claim_blocks(tree, claims.find(tree, job["source"], job["file"]))
         main = _make_main_module(job).__dict__
-        main[claims.REGISTER] = register
+        main[quantifiers.REGISTER] = register
         _import_runner(job["runner"])(tree, job, main)
     except BaseException as error:  # SystemExit and KeyboardInterrupt are results too
         return error

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tclab.site.engine.worker.protocol import JobFile
-from tclab.site.snippets import claims
+from tclab.site.snippets import claims, quantifiers
 
 #: PyTorch's backends that run a graph without compiling it.
 _WITHOUT_CODE = ("eager", "aot_eager", "aot_eager_decomp_partition")
@@ -51,7 +51,7 @@ class _ClaimsOnly(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> ast.AST:
         match node:
-            case ast.With(items=[ast.withitem(ast.Call(func=ast.Name(id=claims.REGISTER)))]):
+            case ast.With(items=[ast.withitem(ast.Call(func=ast.Name(id=quantifiers.REGISTER)))]):
                 return node
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 return node  # Dynamo may trace an assert of a function, which is then compiled, too

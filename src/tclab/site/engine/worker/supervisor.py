@@ -128,7 +128,7 @@ class WatchedSnippet:
         """Yield the bytes of each of its files, and of removed ones that are still open."""
         folder = self.request["folder"]
         yield from processes.iter_file_sizes(
-            f"{folder}/{name}" for name in ("work", "tmp", "cache")
+            f"{folder}/{name}" for name in ("work", "tmp", "home", "cache")
         )
         yield from processes.iter_removed_file_sizes(
             processes.find_descendants(self.keeper), folder
