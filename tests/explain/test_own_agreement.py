@@ -278,3 +278,9 @@ def test_an_explicit_break_of_pytorch_is_no_call_to_remove(file, hints):
     item = Break("called", gb_id="GB0025", location=SourceLine(file, 79), hints=(hint,))
     (tried,) = breaks.try_hints(Breaks(breaks=(item,)), {}, Canned(None)).breaks
     assert len(tried.hints) == hints
+
+
+def test_a_hint_that_says_to_change_a_setting_is_tried():
+    said = "Change `torch._dynamo.config.trace_autograd_ops` to `True`."
+    match = breaks.SETTING.search(said)
+    assert match and match["name"] == "trace_autograd_ops"

@@ -15,7 +15,8 @@ from tclab.model import Break, Breaks
 #: A setting in a hint, which can be tried.
 # `torch._dynamo.config.capture_dynamic_output_shape_ops = True`
 # torch._dynamo.trace_autograd_ops=True
-SETTING = re.compile(r"torch\._dynamo\.(?:config\.)?(?P<name>\w+) ?= ?True")
+# Change `torch._dynamo.config.trace_autograd_ops` to `True`.
+SETTING = re.compile(r"torch\._dynamo\.(?:config\.)?(?P<name>\w+)(?: ?= ?|` to `)True")
 #: The setting that takes functions; trials pass print.
 _PRINTS = "reorderable_logging_functions"
 #: PyTorch's number for a break that a failure of the backend causes; the frame then runs in eager.
