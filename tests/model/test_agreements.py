@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from tclab.model import DIFFERS, EQUAL, RANDOM, Agreement, Difference, Report, SourceLine
 
@@ -14,6 +15,8 @@ def test_one_line_for_each_verdict() -> None:
     assert str(Agreement(EQUAL, ulps=1)) == "equal to eager, to 1 ulp"
     measured = Agreement(EQUAL, ulps=90, relative=3e-7, eager_error=2e-7)
     assert str(measured) == "equal to eager, to 3.0e-07 (eager's own error: 2.0e-07)"
+    nearer = replace(measured, eager_error=1.7e-3)
+    assert "eager is 1.7e-03 from float64" in str(nearer) and "to 3.0e-07" not in str(nearer)
     place = SourceLine("model.py", 12)
     found = Agreement(DIFFERS, differences=(ROWS, ROWS), stage="Inductor", line=place)
     assert str(found) == (

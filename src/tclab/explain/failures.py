@@ -15,6 +15,7 @@ from tclab.explain.inputs import Call, describe
 from tclab.explain.load import causes, code_at, find_user_line, last_line
 from tclab.explain.seeds import seeded
 from tclab.explain.subject import Subject
+from tclab.explain.trials import breaks as hints
 from tclab.explain.trials import failing
 from tclab.model import SourceLine
 from tclab.system import files, machine
@@ -78,10 +79,12 @@ def explain_own_compile_error(
     """Return the error for a function that fails only while its own torch.compile is active."""
     place = find_user_line(error) or subject.place
     cause = f"{subject.title} raised: {last_line(error)}; without its own torch.compile it does not"
-    step = failing.find_working_order(runner, place)
-    step = step or failing.advise_larger_example(runner, last_line(error), compiled=True)
+    step = failing.advise_larger_example(runner, last_line(error), compiled=True)
     method = "'__func__'" in str(error) or "'__self__'" in str(error)
-    step = step or failing.advise_keeping_object(runner, method=method)
+    if not step and not failing.runs_without_backend(runner):  # then the object is at fault
+        step = failing.find_working_order(runner, place) or failing.advise_keeping_object(
+            runner, method=method
+        )
     if method:
         cause += ". torch.compile of a method returns a function, which is bound to nothing"
         step = step or "compile a function that calls the method"
@@ -133,9 +136,9 @@ def _printed_place(text: str) -> str:
     return ""
 
 
-def explain_fullgraph_break(subject: Subject, breaks: Breaks) -> ExplainError:
+def explain_fullgraph_break(subject: Subject, breaks: Breaks, runner: TrialRunner) -> ExplainError:
     """Return the error for a function with graph breaks and ``fullgraph=True``."""
-    first, count = breaks.breaks[0], len(breaks)
+    first, count = hints.try_hints(breaks, {}, runner).breaks[0], len(breaks)
     number = f" [{first.gb_id}]" if first.gb_id else ""
     more = f", and {count - 1} more after it" if count > 1 else ""
     fix = " ".join(" ".join(fixes.usable_hints(first)[:1]).split())

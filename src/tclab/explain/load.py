@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import linecache
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
@@ -33,22 +34,33 @@ def split(spec: str) -> tuple[str, str]:
     return where, name
 
 
-@contextmanager
-def import_module(where: str, lines: Mapping[int, str] | None = None) -> Iterator[ModuleType]:
-    """Import the file or module. Within the block it can import its neighbours, as if Python had
-    been started in its folder. `lines`, by number, replace lines of the file.
+def is_file(spec: str) -> bool:
+    """Return whether ``FILE.py:NAME`` names a file outside of a package: each import of it runs
+    anew.
     """
-    is_file = where.endswith(".py") or os.sep in where or os.path.isfile(where)
+    path = Path(spec.rpartition(":")[0])
+    return path.suffix == ".py" and path.is_file() and "." not in _as_module(path.resolve())[1]
+
+
+@contextmanager
+def import_module(
+    where: str, lines: Mapping[int, str] | None = None, suffix: str = ""
+) -> Iterator[ModuleType]:
+    """Import the file or module. Within the block it can import its neighbours, as if Python had
+    been started in its folder. `lines`, by number, replace lines of the file; `suffix` is appended
+    to the name of its module.
+    """
+    names_file = where.endswith(".py") or os.sep in where or os.path.isfile(where)
     path = Path(where).resolve()
-    if is_file and not path.is_file():
+    if names_file and not path.is_file():
         raise BadRequest(where, "no such file", _suggest_file(path))
-    if is_file and path.suffix != ".py":
+    if names_file and path.suffix != ".py":
         raise BadRequest(where, "it is no Python file", _HOW)
-    folder, name = _as_module(path) if is_file else (Path.cwd(), where)
+    folder, name = _as_module(path) if names_file else (Path.cwd(), where)
     before = list(sys.path)
     sys.path.insert(0, str(folder))
     try:
-        yield _import(where, name, path if is_file else None, lines or {})
+        yield _import(where, name, path if names_file else None, lines or {}, suffix)
     finally:
         sys.path[:] = before
 
@@ -70,12 +82,14 @@ def _as_module(path: Path) -> tuple[Path, str]:
     return folder, ".".join(parts)
 
 
-def _import(where: str, name: str, path: Path | None, new_lines: Mapping[int, str]) -> ModuleType:
+def _import(
+    where: str, name: str, path: Path | None, new_lines: Mapping[int, str], suffix: str
+) -> ModuleType:
     try:
         with seeded():
             if path is None or "." in name:
                 return importlib.import_module(name)
-            return _import_file(name, path, new_lines)
+            return _import_file(name, path, new_lines, suffix)
     except (Exception, SystemExit) as error:
         raise _import_error(where, name, path, error) from error
 
@@ -94,13 +108,14 @@ class _EditedFileLoader(SourceFileLoader):
         return compile("\n".join(text) + "\n", self.path, "exec")
 
 
-def _import_file(name: str, path: Path, new_lines: Mapping[int, str]) -> ModuleType:
-    """Import the file as a module under its own name; if another module has that name, append
-    ``_``.
+def _import_file(name: str, path: Path, new_lines: Mapping[int, str], suffix: str) -> ModuleType:
+    """Import the file as a module under its own name, with the suffix; if another module has the
+    name, with ``_`` appended.
     """
     spec = None if name in sys.modules else importlib.util.find_spec(name)
     if spec is None or spec.origin != str(path):
-        name = f"{name}_"  # such as for a file types.py
+        name = f"{name}_"  # another module has the name, as for a file types.py
+    name += suffix
     loader = _EditedFileLoader(name, str(path), new_lines) if new_lines else None
     spec = importlib.util.spec_from_file_location(name, path, loader=loader)
     assert spec is not None
@@ -170,15 +185,21 @@ def causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
+# Explanation: Dynamo failed to run FX node with fake tensors: call_function f(): got TypeError('…')
+_RAISED = re.compile(r"with fake tensors: .*: got (\w+\(.+\))$")
+
+
 def last_line(error: BaseException) -> str:
     """Return the last line of an error, ``ValueError: expected 8``, without this machine's paths.
     After a line that ends with a colon, as in ``BackendCompilerFailed: backend='inductor'
-    raised:``, the next line is appended.
+    raised:``, the next line is appended, and so is the error that an operator raised on fake
+    tensors.
     """
     text = "".join(traceback.format_exception_only(type(error), error))
     lines = [line.strip() for line in text.splitlines() if line.strip()] or [type(error).__name__]
     said = " ".join(lines[: 1 + lines[0].endswith(":")])
-    return scrub(said)[:400]
+    raised = next(filter(None, map(_RAISED.search, lines[1:])), None)
+    return scrub(f"{said}: {raised[1]}" if raised else said)[:400]
 
 
 def find_user_line(error: BaseException, path: Path | None = None) -> str:

@@ -6,12 +6,12 @@ import contextlib
 import importlib.util
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tclab.errors import CaptureError, ExplainError, NoGradient, TclabError, UnsupportedTorch
-from tclab.explain import failures, own_compiles, steps
+from tclab.explain import failures, load, own_agreement, own_compiles, steps
 from tclab.explain.load import find_user_line, last_line
 from tclab.explain.request import ExplainRequest
 from tclab.explain.seeds import seeded
@@ -19,7 +19,7 @@ from tclab.explain.steps import OnStep, Step
 from tclab.explain.subject import Subject
 from tclab.explain.trials import failing
 from tclab.explain.trials.remedy import TrialResult
-from tclab.explain.trials.runner import open_runner
+from tclab.explain.trials.runner import TrialRunner, open_runner
 from tclab.model import Agreement
 from tclab.targets import TargetError
 
@@ -33,7 +33,7 @@ _Call = tuple[tuple[object, ...], dict[str, object]]
 
 
 _ASK = "{0}'s numbers cannot be known here; --compare holds this machine's own compile to eager"
-_AS_IT_IS = "the file compiles its parts itself"
+_AS_IT_IS = "it compiles its parts itself, and is in no file that can be imported anew"
 
 
 @dataclass(frozen=True)
@@ -106,29 +106,47 @@ class Compilation:
             return "--no-compare"
         return Comparison.begin(self.subject.callable, calls, self.request.backward)
 
-    def _judge_agreement(self, comparison: Comparison | str, *, cpu: bool = False) -> Agreement:
+    def _judge_agreement(
+        self,
+        comparison: Comparison | str,
+        *,
+        cpu: bool = False,
+        options: Mapping[str, Any] | None = None,
+    ) -> Agreement:
         """Return the verdict on the results; with `cpu` the verdict on an extra compile for this
-        machine.
+        machine. `options` of torch.compile are the request's if they are not given.
         """
+        options = self.request.options if options is None else options
         if isinstance(comparison, str):
             return Agreement(reason=comparison)
         self.on_step(Step(f"calling {self.subject.title} without the compiler"))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the capture has issued the same warnings
             if cpu:
-                return comparison.judge_new_compile(self.request.options)
-            return comparison.agreement(self.request.options)
+                return comparison.judge_new_compile(options)
+            return comparison.agreement(options)
 
     def _capture_own_compiles(self, calls: list[_Call]) -> Outcome | None:
-        """Capture the subject's own compiles; return None if its calls reach none of them."""
-        capture = self._capture(calls, as_it_is=True)
+        """Capture what the subject compiles itself; return None if its calls reach none of it."""
+        comparison = self._own_comparison()
+        capture = self._capture(calls, comparison, as_it_is=True)
         subject = self.subject.callable
         own = own_compiles.summarize(capture, subject, self.subject.own, self._first_call)
         is_compiled = own_compiles.is_compiled(subject)
         if own.cause == own_compiles.NONE_REACHED and not is_compiled:
             return None
-        agreement = Agreement(reason=_AS_IT_IS)
+        agreement = self._judge_agreement(comparison, options={})
         return replace(self._compile_machine_code(capture), own=own, agreement=agreement)
+
+    def _own_comparison(self) -> Comparison | str:
+        """Begin a comparison with the file without its own torch.compile, which is imported anew
+        for that; return the reason if there is no file.
+        """
+        if self.request.compare is False:
+            return "--no-compare"
+        if not load.is_file(self.request.spec):
+            return _AS_IT_IS
+        return own_agreement.begin(self.request, self.subject)
 
     def _first_call(self) -> object:
         call = self.subject.calls()[0]
@@ -221,7 +239,7 @@ class Compilation:
             alone = failing.run_uncompiled(runner) or self._eager_error_here(error)
             if alone.error:
                 return failures.explain_function_error(subject, alone, runner)
-            if options.get("fullgraph") and (broken := self._broken_graph()):
+            if options.get("fullgraph") and (broken := self._broken_graph(runner)):
                 return broken
             if options.get("as_it_is"):
                 return failures.explain_own_compile_error(subject, error, runner)
@@ -240,13 +258,15 @@ class Compilation:
             return TrialResult()
         return TrialResult(last_line(own), find_user_line(own))
 
-    def _broken_graph(self) -> ExplainError | None:
+    def _broken_graph(self, runner: TrialRunner) -> ExplainError | None:
         """Return the error for the first graph break of a compile without ``fullgraph``; None
         without a break.
         """
         with contextlib.suppress(TclabError):
             breaks = self._dynamo_only(fullgraph=False).breaks
-            return failures.explain_fullgraph_break(self.subject, breaks) if breaks else None
+            return (
+                failures.explain_fullgraph_break(self.subject, breaks, runner) if breaks else None
+            )
         return None
 
 

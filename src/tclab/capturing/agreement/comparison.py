@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -33,6 +33,9 @@ class Comparison:
     random_state: runs.RandomState
     backward: bool
     observed: Observation = field(default_factory=Observation)
+
+    #: Whether the calls run what the function itself compiles, and nothing is compiled around it.
+    runs_own_compiles: ClassVar[bool] = False
 
     @classmethod
     def begin(
@@ -119,7 +122,7 @@ class Comparison:
                     return operators.first_wrong_in_inductor(self.compiled)
                 found: list[torch.Tensor] = []
                 runs.run_eager(
-                    self.start.copy(),
+                    self.uncompiled_start(),
                     self.random_state,
                     self.backward,
                     replaying.recording_values(found),
@@ -132,7 +135,7 @@ class Comparison:
 
     def eager(self) -> Observation:
         """Make the calls from the start without the compiler."""
-        return runs.run_eager(self.start.copy(), self.random_state, self.backward)
+        return runs.run_eager(self.uncompiled_start(), self.random_state, self.backward)
 
     def eager_again(self) -> Observation:
         """Make the calls without the compiler, with new memory filled: what depends on memory that
@@ -157,9 +160,14 @@ class Comparison:
         return Reference(exact, tuple(noisy), eps)
 
     def _run_in_float64(self, noise: float = 0.0, seed: int = 0) -> tuple[Observation, float]:
-        world = self.start.copy(lambda tensor: tensor.double())
-        observed, eps = runs.run_in_float64(world, self.random_state, self.backward, noise, seed)
-        return observed, max(eps, self.start.eps())
+        world = self.uncompiled_start()
+        own_eps, world = world.eps(), world.copy(lambda tensor: tensor.double())
+        seen, eps = runs.run_in_float64(world, self.random_state, self.backward, noise, seed)
+        return seen, max(eps, own_eps)
+
+    def uncompiled_start(self) -> World:
+        """Return a copy of what the calls start from."""
+        return self.start.copy()
 
 
 def _common_options(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def _strides(tensor: torch.Tensor) -> tuple[int, ...]:
 def _data(tensor: torch.Tensor) -> torch.Tensor | None:
     """Return a copy of the values; None for a tensor whose values cannot be read."""
     try:
-        with torch.no_grad():
+        with torch.no_grad(), compiler.without_subclasses():
             data = tensor.detach()
             data = data.dequantize() if data.is_quantized else data
             data = data.to_dense() if data.layout != torch.strided else data

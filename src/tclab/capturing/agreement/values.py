@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from tclab.capturing.torch_private import compiler
 from tclab.text import user_lines
 
 #: PyTorch's own attributes of every module, except those that contain tensors and modules.
@@ -21,6 +22,7 @@ _OF_EVERY_MODULE = frozenset(vars(torch.nn.Module())) | {
     "_is_torch_compile",
     "_torchdynamo_wrapper_id",
 }
+_PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 _TABLES = ("_parameters", "_buffers", "_modules")
 SIMPLE = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, torch.Size)
 
@@ -66,6 +68,9 @@ def _list_parts(value: Any) -> Iterator[tuple[str, Any]]:
 
 def _parts_of_module(module: torch.nn.Module) -> Iterator[tuple[str, Any]]:
     own = vars(module)
+    if "_orig_mod" in own.get("_modules", {}):  # what torch.compile returns contains the module
+        yield "", own["_modules"]["_orig_mod"]
+        return
     for table in _TABLES:
         yield from ((f".{name}", inner) for name, inner in list(own.get(table, {}).items()))
     for name, inner in list(own.items()):
@@ -97,19 +102,23 @@ def deep_copy(value: Any, convert: Convert | None = None) -> Any:
     """
     memo: dict[int, Any] = {}
     storages: Storages = {}
-    keep = []  # the memo works with id(): the tensors must live until the copy is made
-    for _, leaf in walk(value, ""):
-        if isinstance(leaf, torch.Tensor) and id(leaf) not in memo and _is_strided(leaf):
-            memo[id(leaf)] = _copy_tensor(leaf, storages, convert, memo)
-            keep.append(leaf)
+    keep = []  # memo works with id(): the tensors must live until the copy is made
+    with compiler.without_subclasses():
+        for _, leaf in walk(value, ""):
+            if isinstance(leaf, torch.Tensor) and id(leaf) not in memo and _is_strided(leaf):
+                memo[id(leaf)] = _copy_tensor(leaf, storages, convert, memo)
+                keep.append(leaf)
     return copy.deepcopy(value, memo)
 
 
 def _is_strided(tensor: torch.Tensor) -> bool:
-    """Return whether a tensor is a plain view of its storage: no subclass, not sparse, not
-    quantized.
+    """Return whether a tensor is a plain view of its storage: no wrapper of other tensors, not
+    sparse, not quantized.
     """
-    plain = type(tensor) in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
+    plain = type(tensor) in _PLAIN or (
+        type(tensor).__torch_dispatch__ is torch.Tensor.__torch_dispatch__
+        and not isinstance(tensor, torch.nn.Parameter)
+    )
     return plain and tensor.layout == torch.strided and not tensor.is_quantized and (
         tensor.device.type != "meta" and not tensor.is_neg() and not tensor.is_conj()
     )  # fmt: skip
@@ -125,7 +134,9 @@ def _copy_tensor(
     new = whole.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
     if isinstance(tensor, torch.nn.Parameter):
         new = torch.nn.Parameter(new, tensor.requires_grad)
-    elif tensor.requires_grad and (new.is_floating_point() or new.is_complex()):
+    elif type(tensor) not in _PLAIN:
+        new = new.as_subclass(type(tensor))
+    if tensor.requires_grad and (new.is_floating_point() or new.is_complex()):
         new.requires_grad_()
     if tensor.is_leaf and tensor.grad is not None:
         new.grad = _copy_tensor(tensor.grad, storages, convert, memo)

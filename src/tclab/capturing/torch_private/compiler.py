@@ -7,7 +7,7 @@ import logging
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import CodeType, ModuleType
 from typing import Any
 from unittest import mock
@@ -19,6 +19,7 @@ from tclab.capturing.trace.events import CompileIds
 NAMES = (
     Private("torch._logging._internal", "trace_log", "the structured trace"),
     Private("torch._logging._internal", "log_registry", "names of the log artifacts"),
+    Private("torch._C", "DisableTorchFunctionSubclass", "subclasses of tensors as plain tensors"),
     Private("torch._logging.structured", "INTERN_TABLE", "file names in traced stacks"),
     Private("torch._guards", "CompileContext.current_compile_id", "whose log line it is"),
     Private("torch._dynamo.convert_frame", "register_bytecode_hook", "bytecode"),
@@ -303,6 +304,14 @@ def mark_dynamic(tensor: Any, dim: int) -> None:
     import torch._dynamo
 
     torch._dynamo.mark_dynamic(tensor, dim)
+
+
+def without_subclasses() -> AbstractContextManager[None]:
+    """Treat subclasses of torch.Tensor as plain tensors during the block."""
+    import torch
+
+    context: AbstractContextManager[None] = torch._C.DisableTorchFunctionSubclass()
+    return context
 
 
 def is_compiled(fn: object) -> bool:

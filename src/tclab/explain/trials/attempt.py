@@ -6,15 +6,14 @@ import copy
 import functools
 import inspect
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
-from unittest import mock
 
-from tclab.explain import load, own_compiles, source, subject
+from tclab.explain import load, own_agreement, own_compiles, source, subject
 from tclab.explain.inputs import Call
 from tclab.explain.request import ExplainRequest
 from tclab.explain.seeds import seeded
+from tclab.explain.trials.patching import patched_compile
 from tclab.explain.trials.remedy import Remedy, TrialResult
 from tclab.findings.dynamo import LIMIT
 
@@ -30,8 +29,8 @@ def attempt(request: ExplainRequest, remedy: Remedy) -> TrialResult:
         if remedy.compared:
             return TrialResult(agrees=_agrees(request, remedy))
         if remedy.halved:
-            return _find_raising_operator(request)
-        with _torch_compile(remedy) as undo, load.import_module(where, remedy.lines) as module:
+            return _raising(request)
+        with patched_compile(remedy) as undo, load.import_module(where, remedy.lines) as module:
             named = subject.find(module, where, name, request.inputs, grad=request.backward)
             if remedy.whole:
                 undo()
@@ -73,29 +72,36 @@ def _run(named: subject.Subject, request: ExplainRequest, remedy: Remedy) -> Tri
 
 
 def _agrees(request: ExplainRequest, remedy: Remedy) -> bool:
-    """Return whether the compiled file with the remedy agrees with the unchanged file in eager."""
-    as_it_is, changed = (_begin_comparison(request, lines) for lines in ({}, remedy.lines))
+    """Whether the compiled file with the remedy agrees with the unchanged file in eager."""
+    from tclab.capturing.torch_private import compiler
+
+    as_it_is, changed = (
+        _begin_comparison(request, each) for each in (own_agreement.UNCHANGED, remedy)
+    )
     if isinstance(as_it_is, str) or isinstance(changed, str):
         return False
-    with seeded():
+    with seeded(), compiler.dynamo_settings(remedy.settings):
         if not as_it_is.agrees_with(changed, {"backend": "eager"}):  # needs no compiler
             return False
-        return as_it_is.agrees_with(changed, request.options)
+        options = {} if changed.runs_own_compiles else request.options
+        return as_it_is.agrees_with(changed, options)
 
 
-def _begin_comparison(request: ExplainRequest, lines: Mapping[int, str]) -> Comparison | str:
+def _begin_comparison(request: ExplainRequest, remedy: Remedy) -> Comparison | str:
     from tclab.capturing.agreement import Comparison
 
     where, name = load.split(request.spec)
-    with load.import_module(where, lines) as module:
+    with patched_compile(remedy), load.import_module(where, remedy.lines) as module:
         named = subject.find(module, where, name, request.inputs, grad=request.backward)
+        if named.own:
+            return own_agreement.begin(request, named, remedy)
         calls = [(call.args, dict(call.kwargs)) for call in named.calls()]
         return Comparison.begin(named.callable, calls, request.backward)
 
 
-def _find_raising_operator(request: ExplainRequest) -> TrialResult:
-    """Return the operator on which Inductor raises, with its line."""
-    comparison = _begin_comparison(request, {})
+def _raising(request: ExplainRequest) -> TrialResult:
+    """The operator on which Inductor raises, with its line."""
+    comparison = _begin_comparison(request, own_agreement.UNCHANGED)
     found = None if isinstance(comparison, str) else comparison.raising_operator()
     if found is None or found.line is None:
         return TrialResult()
@@ -127,57 +133,6 @@ def count_compiles(capture: Capture) -> dict[str, int]:
 # --------------------------------------------------------------------------- the changes
 
 
-@contextmanager
-def _torch_compile(remedy: Remedy) -> Iterator[Callable[[], None]]:
-    """Make the reader's own calls of torch.compile use the remedy's backend, or do nothing, until
-    the block ends or calls the yielded function.
-    """
-    import torch
-
-    with ExitStack() as stack:
-        if remedy.whole:
-            stack.enter_context(mock.patch.object(torch, "compile", _skip_compile))
-        elif not remedy.compiled:
-            stack.enter_context(mock.patch.object(torch, "compile", _skip_compile))
-            stack.enter_context(torch.compiler.set_stance("force_eager"))
-        elif remedy.in_place:
-            own = functools.partial(_compiled_in_place, torch.compile, remedy)
-            functools.update_wrapper(own, torch.compile)  # it compiles, as the original does
-            stack.enter_context(mock.patch.object(torch, "compile", own))
-        elif remedy.backend != "inductor":
-            own = functools.partial(_compile_with_remedy, torch.compile, remedy)
-            functools.update_wrapper(own, torch.compile)  # it compiles, as the original does
-            stack.enter_context(mock.patch.object(torch, "compile", own))
-        yield stack.close
-
-
-def _skip_compile(model: Any = None, **_: object) -> Any:
-    return model if model is not None else lambda function: function
-
-
-def _compile_with_remedy(
-    compile_: Callable[..., Any], remedy: Remedy, model: Any = None, **how: Any
-) -> Any:
-    kept = {k: v for k, v in how.items() if k not in ("mode", "options")}
-    changed = {"backend": remedy.backend, **remedy.options, **remedy.own}
-    return compile_(model, **{**kept, **changed})
-
-
-def _compiled_in_place(
-    compile_: Callable[..., Any], remedy: Remedy, model: Any = None, **how: Any
-) -> Any:
-    import torch
-
-    if not subject.is_module(model):
-        return _compile_with_remedy(compile_, remedy, model, **how)
-    with mock.patch.object(torch, "compile", compile_):  # Module.compile calls it, too
-        if remedy.in_place == "forward":
-            model.forward = _compile_with_remedy(compile_, remedy, model.forward, **how)
-        else:
-            model.compile(backend=remedy.backend)
-    return model
-
-
 def _call(fn: Callable[..., object], calls: list[Call]) -> None:
     for call in calls:
         fn(*call.args, **call.kwargs)
@@ -202,6 +157,8 @@ def _change_arguments(fn: Any, calls: list[Call], remedy: Remedy) -> list[Call]:
         change = functools.partial(_enlarge, dims=[int(name) for name in names])
     elif what == "detach":
         change = _detach
+    elif what == "grad":
+        change = _require_grad
     else:
         return calls
     return [
@@ -216,9 +173,16 @@ def _detach(value: Any) -> Any:
     return value.detach() if isinstance(value, torch.nn.Parameter) else value
 
 
+def _require_grad(value: Any) -> Any:
+    import torch
+
+    floats = isinstance(value, torch.Tensor) and value.is_floating_point()
+    return value.detach().requires_grad_() if floats else value
+
+
 def _enlarge(value: Any, dims: Collection[int]) -> Any:
-    """Return a tensor with size 2 in place of 0 or 1 in these dimensions; in all dimensions if none
-    is named.
+    """Return a tensor with size 2 in place of 0 or 1 in these dimensions; in all if none is
+    named.
     """
     import torch
 

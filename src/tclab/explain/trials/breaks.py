@@ -9,17 +9,20 @@ from tclab.compare import fixes
 from tclab.explain.trials import failing
 from tclab.explain.trials.remedy import Remedy
 from tclab.explain.trials.runner import TrialRunner
-from tclab.findings.dynamo import LIMIT
+from tclab.findings.dynamo import LIMIT, select_lines
 from tclab.model import Break, Breaks
 
 #: A setting in a hint, which can be tried.
 # `torch._dynamo.config.capture_dynamic_output_shape_ops = True`
 # torch._dynamo.trace_autograd_ops=True
-SETTING = re.compile(r"torch\._dynamo\.(?:config\.)?(?P<name>\w+) ?= ?True")
+# Change `torch._dynamo.config.trace_autograd_ops` to `True`.
+SETTING = re.compile(r"torch\._dynamo\.(?:config\.)?(?P<name>\w+)(?: ?= ?|` to `)True")
 #: The setting that takes functions; trials pass print.
 _PRINTS = "reorderable_logging_functions"
 #: PyTorch's number for a break that a failure of the backend causes; the frame then runs in eager.
 _BACKEND = "GB0219"
+#: PyTorch's number for a call of torch._dynamo.graph_break().
+_EXPLICIT = "GB0025"
 NOT_TRIED = "(Not tried.)"
 
 
@@ -33,6 +36,8 @@ def try_hints(breaks: Breaks, functions: dict[str, str], runner: TrialRunner) ->
     for item in breaks:
         if item.gb_id == LIMIT:
             hints = tuple(filter(None, [functions.get(str(item.location), "")]))
+        elif item.gb_id == _EXPLICIT and not _in_users_code(item):
+            hints = ()  # PyTorch breaks its own code: no call of the reader's is to be removed
         elif item.skipped and item.gb_id in ("", _BACKEND):
             hints = (failing.diagnose(runner, str(item.location)).step,)
         else:
@@ -41,6 +46,10 @@ def try_hints(breaks: Breaks, functions: dict[str, str], runner: TrialRunner) ->
             )
         changed.append(replace(item, hints=hints))
     return replace(breaks, breaks=tuple(changed))
+
+
+def _in_users_code(item: Break) -> bool:
+    return item.location is not None and bool(select_lines([item.location]))
 
 
 def _clean_hints(item: Break) -> list[str]:

@@ -4,11 +4,30 @@ equal.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from tclab.explain.trials import failing, same_results
+from tclab.explain.trials.remedy import Remedy
 from tclab.explain.trials.runner import TrialRunner
 from tclab.model import DIFFERS, Agreement
+
+_LATE_HOOKS = Remedy(
+    "compiled code does not ask whether a module got or lost a hook after the first call; with "
+    "torch._dynamo.config.skip_nnmodule_hook_guards = False it does",
+    settings={"skip_nnmodule_hook_guards": False},
+    backend="inductor",
+    compared=True,
+)
+
+
+def remedies(text: str, line: int) -> Iterator[Remedy]:
+    yield from same_results.list_rewrites(text, line)
+    if "_hook(" in text:
+        yield _LATE_HOOKS
+    if "torch.compile(" in text:
+        for way in failing.kept_modules():
+            yield replace(way, backend="inductor", compared=True)
 
 
 def find_way(agreement: Agreement, runner: TrialRunner) -> Agreement:
@@ -18,10 +37,18 @@ def find_way(agreement: Agreement, runner: TrialRunner) -> Agreement:
     if agreement.verdict != DIFFERS or (agreement.way and "backend=" not in agreement.way):
         return agreement
     line = agreement.line.line if agreement.line else 0
-    for remedy in same_results.list_rewrites(failing.read_file(runner), line):
+    for remedy in remedies(failing.read_file(runner), line):
+        if remedy.in_place and not _compiles(remedy, runner):
+            continue
         result = runner.run(remedy)
         if result is None:
             break
         if result.agrees:
             return replace(agreement, way=remedy.description)
     return agreement
+
+
+def _compiles(remedy: Remedy, runner: TrialRunner) -> bool:
+    """Return whether something is compiled with the remedy: what nothing compiles is eager's."""
+    seen = runner.run(replace(remedy, backend="eager", compared=False))
+    return bool(seen and seen.compiles)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +14,11 @@ from tclab.explain.trials.runner import TrialRunner
 
 #: A stage, and the backend that stops after that stage.
 _STAGES = (("Dynamo", "eager"), ("AOTAutograd", "aot_eager"))
+#: What works if a stage fails: to end before it, as the search for the stage has tried.
+_EARLIER_STAGES = {
+    "AOTAutograd": "backend='eager' runs it, without AOTAutograd and without kernels",
+    "Inductor": "backend='aot_eager' compiles it, without kernels",
+}
 _NO_FUSION = Remedy(
     "compile without fusion, options={'max_fusion_size': 1}: Inductor's fusion is at fault, and "
     "not your code",
@@ -76,6 +82,12 @@ def diagnose(runner: TrialRunner, place: str = "") -> Diagnosis:
     return replace(found, place=result.place, operator=result.operator) if result else found
 
 
+def runs_without_backend(runner: TrialRunner) -> bool:
+    """Return whether the calls succeed with ``backend="eager"``, which has Dynamo alone."""
+    seen = runner.run(Remedy())
+    return bool(seen and not seen.error and seen.compiles)
+
+
 def _diagnose_stage(runner: TrialRunner, place: str) -> Diagnosis:
     stage = _find_failing_stage(runner)
     if not stage:
@@ -83,7 +95,8 @@ def _diagnose_stage(runner: TrialRunner, place: str) -> Diagnosis:
     remedies = rewrites.list_rewrites(read_file(runner), find_line_number(place))
     if stage == "Inductor":
         remedies.append(_NO_FUSION)
-    workaround = "backend='aot_eager' compiles it, without kernels" if stage == "Inductor" else ""
+    remedies += rewrites.disabled_functions(read_file(runner), find_line_number(place))
+    workaround = _EARLIER_STAGES.get(stage, "")
     tried: list[str] = []
     for remedy in remedies:
         result = runner.run(remedy)
@@ -156,28 +169,28 @@ def find_working_order(runner: TrialRunner, place: str) -> str:
 
 
 def advise_keeping_object(runner: TrialRunner, *, method: bool) -> str:
-    """Return a way to compile that leaves the compiled object unchanged; '' if none helps."""
-    modules = (
-        replace(way, description=f"compile the module in place, {way.description}: {_KEEPS}")
-        for way in IN_PLACE
-    )
+    """The way to compile with which the object that is compiled stays what it is."""
     idle = ""
-    for remedy in rewrites.bind_compiles(read_file(runner)) if method else modules:
-        result = runner.run(remedy)
-        if outcome := _runs_compiled(result):
+    for remedy in rewrites.bind_compiles(read_file(runner)) if method else kept_modules():
+        seen = runner.run(remedy)
+        if outcome := _runs_compiled(seen):
             return f"{remedy.description}. {outcome}"
-        if result and not result.error:  # perhaps the calls reach nothing that is compiled
+        if seen and not seen.error:  # the calls may reach nothing that is compiled
             idle = (
                 idle or f"{remedy.description}. Tried: it does not raise; the calls compile nothing"
             )
     return idle
 
 
-def _runs_compiled(result: TrialResult | None) -> str:
-    """Describe the result of a trial that raised nothing and compiled something; '' for other
-    trials.
-    """
-    if result is None or result.error or not (frames := sum(result.compiles.values())):
+def kept_modules() -> Iterator[Remedy]:
+    """Yield the ways to compile a module in place, with what they keep."""
+    for way in IN_PLACE:
+        yield replace(way, description=f"compile the module in place, {way.description}: {_KEEPS}")
+
+
+def _runs_compiled(seen: TrialResult | None) -> str:
+    """Return what a trial shows that raised nothing and compiled something; else ''."""
+    if seen is None or seen.error or not (frames := sum(seen.compiles.values())):
         return ""
     return (
         f"Tried: it does not raise, and {frames} frame{'s are' if frames > 1 else ' is'} compiled"

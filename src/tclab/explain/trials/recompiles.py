@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from tclab.compare import fixes
 from tclab.compare.identity import failed_guards, readable_source
 from tclab.explain import distinct_values, source
+from tclab.explain.trials import rewrites
 from tclab.explain.trials.attempt import summarize
 from tclab.explain.trials.remedy import Remedy, TrialResult
 from tclab.explain.trials.runner import TrialRunner
@@ -105,7 +106,8 @@ def _find_fix(function: _Function, before: TrialResult, remedies: list[Remedy], 
     known = " ".join(fixes.fix_guards(_one_each(function.guards)))
     if failed and not untried:
         tried = "; ".join(remedy.description.rstrip(".") for remedy in failed)
-        return f"{_explain_constant(function)}Nothing that was tried ends it ({tried})."
+        cause = _explain_loop(function) or _explain_constant(function)
+        return f"{cause}Nothing that was tried ends it ({tried})."
     return known if known == fixes.NOTHING_TO_DO else f"{known} (Not tried.)"
 
 
@@ -153,6 +155,28 @@ def _explain_constant(function: _Function) -> str:
     return f"Each value of {numbers[0]} is compiled once. " if numbers else ""
 
 
+#   x.shape[1]    x.size(1)    len(xs)
+_COUNTS = re.compile(r"\.shape\b|\.size\(|\blen\(")
+
+
+def _explain_loop(function: _Function) -> str:
+    """Explain a loop over a size, whose steps are all in the graph; '' if there is none."""
+    if not any(map(_SIZE.match, function.guards)):
+        return ""
+    lines = linecache.getlines(source.files().get(function.place.file, ""))
+    for node in ast.walk(rewrites.parse_file("".join(lines))):
+        if isinstance(node, ast.FunctionDef) and node.lineno == function.place.line:
+            for loop in (each for each in ast.walk(node) if isinstance(each, ast.For)):
+                if _COUNTS.search(ast.unparse(loop.iter)):
+                    code = f"for {ast.unparse(loop.target)} in {ast.unparse(loop.iter)}"
+                    return (
+                        f"`{code}` ({function.place.file}:{loop.lineno}) is unrolled: each number "
+                        "of steps is a compile of its own, and the graph grows with it. Compile "
+                        "what one step does, as a function that the loop calls. (Not tried.) "
+                    )
+    return ""
+
+
 def _explain_symbol(function: _Function, symbols: set[str]) -> str:
     """Return a note that nothing is to do if the number became a symbol when it changed; else
     ''.
@@ -184,6 +208,8 @@ def _list_remedies(function: _Function, subject: Subject, runner: TrialRunner) -
             yield Remedy(said, arguments=f"mark {what} {at}")
         yield _DETACHED
         yield _NOT_STATIC
+    if any("requires_grad mismatch. expected requires_grad=0" in each for each in function.guards):
+        yield _GRADIENTS
     states = [match for guard in function.guards if (match := _STATE.match(guard))]
     for what in dict.fromkeys(next(filter(None, match.groups())) for match in states):
         if line := _written_at(function.place, what):
@@ -220,6 +246,11 @@ _NOT_STATIC = Remedy(
     "Set torch._dynamo.config.force_parameter_static_shapes = False and compile with dynamic=True.",
     options={"dynamic": True},
     settings={"force_parameter_static_shapes": False},
+)
+_GRADIENTS = Remedy(
+    "Let the arguments of the calls require grad, by x.requires_grad_(), as what follows them "
+    "does: it is then the same in every call.",
+    arguments="grad",
 )
 _UNSPECIALISED = Remedy(
     "Set torch._dynamo.config.allow_unspec_int_on_nn_module = True.",

@@ -18,16 +18,17 @@ READY = "ready"
 class Remedy:
     """One change to try.
 
-    `description` is for the reader. `options` are keywords of torch.compile; `settings` are names
-    in torch._dynamo.config. `arguments` changes the arguments of each call: ``detach``, ``two 1``
-    for size 2 in dimension 1, ``mark x 0`` or ``same bag``. `lines` replaces lines of the reader's
-    file. With `called_before` the calls are made once without a compile first; with `rebound` each
-    `forward` that is bound to another module is bound to its own. `backend` is torch.compile's;
-    without `compiled` nothing is compiled. `own` are keywords for the reader's own calls of
-    torch.compile; with `in_place`, ``module`` or ``forward``, these return the module that they are
-    given, compiled in place by Module.compile or by its forward; with `whole` these do nothing, and
-    the whole is compiled. With `compared` the compiled results are compared with those that eager
-    has of the file as it is. With `halved` the operator on which Inductor raises is looked for.
+    `said` describes it to the reader. `options` are keywords of torch.compile; `settings` are names
+    in torch._dynamo.config. `arguments` changes the arguments of each call: ``detach``, ``grad``,
+    ``two 1`` for size 2 in dimension 1, ``mark x 0`` or ``same bag``. `lines` replaces lines of the
+    reader's file. With `called_before` the calls are made once without a compile first; with
+    `rebound` each `forward` that is bound to another module is bound to its own. `backend` is
+    torch.compile's; without `compiled` nothing is compiled. `own` are keywords for the reader's own
+    calls of torch.compile; with `in_place`, ``module`` or ``forward``, these return the module that
+    they are given, compiled in place by Module.compile or by its forward; with `whole` these do
+    nothing, and the whole is compiled. With `compared` the compiled results are compared with those
+    that eager has of the file as it is. With `halved` the operator on which Inductor raises is
+    looked for.
     """
 
     description: str = ""

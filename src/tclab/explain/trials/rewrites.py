@@ -92,8 +92,21 @@ def _out_of_place(
     yield _make_remedy(said, node.lineno, indent_like(code, lines[node.lineno - 1]))
 
 
-def _make_remedy(description: str, line: int, code: str) -> Remedy:
-    return Remedy(description, lines={line: code}, backend="inductor")
+def disabled_functions(text: str, line: int) -> Iterator[Remedy]:
+    """Yield a remedy that leaves the innermost function around a line to Python."""
+    around = [
+        node for node in ast.walk(parse_file(text))
+        if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or 0)
+    ]  # fmt: skip
+    for node in sorted(around, key=lambda each: -each.lineno)[:1]:
+        at = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+        code = text.splitlines()[at - 1]
+        said = f"@torch.compiler.disable above {node.name} (line {at}): Python runs it then"
+        yield _make_remedy(said, at, f"{indent_like('@torch.compiler.disable', code)}\n{code}")
+
+
+def _make_remedy(said: str, line: int, code: str) -> Remedy:
+    return Remedy(said, lines={line: code}, backend="inductor")
 
 
 def indent_like(code: str, like: str) -> str:

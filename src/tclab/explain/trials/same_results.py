@@ -12,7 +12,9 @@ from tclab.explain.trials.rewrites import indent_like, parse_file
 _MOST = 4
 _CACHES = ("lru_cache", "cache")
 _TRANSFORMS = ("grad", "grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hessian")
-#: These transforms take the values with the function, and return no function.
+#: These are True while code is compiled.
+_QUESTIONS = ("is_compiling", "is_dynamo_compiling", "is_torchdynamo_compiling")
+#: These take the values with the function, and return no function of them.
 _AT_ONCE = ("vjp", "jvp")
 
 
@@ -23,6 +25,7 @@ def list_rewrites(text: str, first: int = 0) -> list[Remedy]:
         *_remove_caches(tree, lines),
         *_rewrite_transforms(tree, lines),
         *_rewrite_shifts(tree, lines),
+        *_remove_questions(tree, lines),
     ]
     every.sort(key=lambda remedy: min(abs(line - first) for line in remedy.lines))
     return every[:_MOST]
@@ -121,6 +124,22 @@ def _replace_expression(line: str, node: ast.expr, new: str) -> str:
     """Return the line with one expression replaced; columns count bytes."""
     data = line.encode()
     return (data[: node.col_offset] + new.encode() + data[node.end_col_offset :]).decode()
+
+
+# --------------------------------------------------------------------------- is_compiling
+
+
+def _remove_questions(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy]:
+    """``if torch.compiler.is_compiling():``, whose answer is part of the compiled code."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _last_name(node.func) in _QUESTIONS:
+            at, asked = node.lineno, ast.unparse(node)
+            if _is_in_one_line(node):
+                yield _make_remedy(
+                    f"{asked} is True while the code is compiled (line {at}), so compiled code has "
+                    "that branch alone, in every call; without the question",
+                    at, _replace_expression(lines[at - 1], node, "False"),
+                )  # fmt: skip
 
 
 # --------------------------------------------------------------------------- in place

@@ -1,0 +1,84 @@
+"""Compare calls that run what a program compiles itself with the calls of the same program without
+torch.compile.
+
+Compiled objects are not copied: for each run the program is made anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import torch
+
+from tclab.capturing.agreement import runs
+from tclab.capturing.agreement.comparison import Comparison
+from tclab.capturing.agreement.judge import NO_REFERENCE, compare_observations
+from tclab.capturing.agreement.observed import Observation
+from tclab.capturing.agreement.worlds import Call, World
+from tclab.capturing.fresh import hide_earlier_compiles
+from tclab.capturing.torch_private import compiler
+from tclab.model import DIFFERS, Agreement
+
+#: A function and its calls.
+Program = tuple[Callable[..., Any], Sequence[Call]]
+#: Makes the program anew, without torch.compile.
+Make = Callable[[], AbstractContextManager[Program]]
+#: Makes the program anew; the options replace those of its own calls of torch.compile.
+MakeWith = Callable[[Mapping[str, Any]], AbstractContextManager[Program]]
+
+_WRAPPING = "the object that torch.compile returns, before it compiles anything"
+
+
+@dataclass
+class ComparisonAnew(Comparison):
+    """The comparison of a program that compiles its parts itself."""
+
+    make_uncompiled: Make = field(kw_only=True)
+    make: MakeWith = field(kw_only=True)
+
+    runs_own_compiles: ClassVar[bool] = True
+
+    @classmethod
+    def begin_anew(
+        cls, program: Program, backward: bool, make_uncompiled: Make, make: MakeWith
+    ) -> ComparisonAnew:
+        """Begin the comparison of a program that runs as it is."""
+        world = World.from_function(*program)
+        how: dict[str, Any] = {"make_uncompiled": make_uncompiled, "make": make}
+        return cls(world, world, runs.RandomState(), backward, **how)
+
+    def uncompiled_start(self) -> World:
+        """Make the program anew, without torch.compile."""
+        with self.make_uncompiled() as program:
+            return World.from_function(*program)
+
+    def eager(self) -> Observation:
+        """Make the calls of the program without torch.compile."""
+        with self.make_uncompiled() as program:
+            return runs.run_eager(World.from_function(*program), self.random_state, self.backward)
+
+    def compiled(self, options: Mapping[str, Any], *, eager_random: bool = True) -> Observation:
+        """Make the calls of the program made anew, which compiles its parts with the options."""
+        with ExitStack() as stack:
+            world = World.from_function(*stack.enter_context(self.make(options)))
+            stack.enter_context(hide_earlier_compiles(world.fn))
+            if eager_random:
+                stack.enter_context(compiler.draw_as_eager())
+            return runs.run(world, self.random_state, self.backward, world.fn, nullcontext())
+
+    def _judge(self, options: Mapping[str, Any]) -> Agreement:
+        found = super()._judge(options)
+        if found.verdict == DIFFERS and found.stage == "Dynamo" and self._wrapping_differs():
+            return replace(found, stage=_WRAPPING)
+        return found
+
+    def _wrapping_differs(self) -> bool:
+        """Return whether the results differ even if nothing is compiled, and the objects that
+        torch.compile returns call their originals.
+        """
+        with torch.compiler.set_stance("force_eager"):
+            seen = self.compiled({})
+        return bool(compare_observations(self.eager(), seen, NO_REFERENCE).differences)

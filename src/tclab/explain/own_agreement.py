@@ -1,0 +1,83 @@
+"""Compare a file that compiles its parts itself with the same file without torch.compile: each run
+of the calls imports the file anew, and starts from what the reader's program starts from.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+from tclab.explain import load, subject
+from tclab.explain.request import ExplainRequest
+from tclab.explain.trials.patching import patched_compile
+from tclab.explain.trials.remedy import Remedy
+
+if TYPE_CHECKING:
+    from tclab.capturing.agreement.anew import ComparisonAnew, Program
+
+_NUMBERS = itertools.count(1)
+_UNCOMPILED = Remedy(compiled=False)
+UNCHANGED = Remedy(backend="inductor")
+
+
+def begin(
+    request: ExplainRequest, named: subject.Subject, remedy: Remedy = UNCHANGED
+) -> ComparisonAnew:
+    """Begin a comparison of the calls of `named`, which the request names, with the remedy."""
+    from tclab.capturing.agreement.anew import ComparisonAnew
+
+    @contextmanager
+    def make_uncompiled() -> Iterator[Program]:
+        with patched_compile(_UNCOMPILED), _imported(request, _UNCOMPILED) as program:
+            yield program
+
+    @contextmanager
+    def make(options: Mapping[str, Any]) -> Iterator[Program]:
+        with (
+            patched_compile(remedy),
+            _compile_with(options),
+            _imported(request, remedy) as program,
+        ):
+            yield program
+
+    return ComparisonAnew.begin_anew(_program(named), request.backward, make_uncompiled, make)
+
+
+def _program(named: subject.Subject) -> Program:
+    return named.callable, [(call.args, dict(call.kwargs)) for call in named.calls()]
+
+
+@contextmanager
+def _imported(request: ExplainRequest, remedy: Remedy) -> Iterator[Program]:
+    """Import the file anew. Its module has a name of its own, by which Dynamo finds the variables
+    of this import and not those of another.
+    """
+    where, name = load.split(request.spec)
+    with load.import_module(where, remedy.lines, suffix=f"_{next(_NUMBERS)}") as module:
+        try:
+            named = subject.find(module, where, name, request.inputs, grad=request.backward)
+            yield _program(named)
+        finally:
+            sys.modules.pop(module.__name__, None)
+
+
+@contextmanager
+def _compile_with(options: Mapping[str, Any]) -> Iterator[None]:
+    """Make the reader's own calls of torch.compile use these options in the block."""
+    import torch
+
+    original = torch.compile
+
+    def compile_with(model: Any = None, **how: Any) -> Any:
+        left_out = ("mode", "options") if "backend" in options else ()
+        kept = {name: value for name, value in how.items() if name not in left_out}
+        return original(model, **{**kept, **options})
+
+    functools.update_wrapper(compile_with, original)  # it compiles, as the original does
+    with mock.patch.object(torch, "compile", compile_with if options else original):
+        yield
