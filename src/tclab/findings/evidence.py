@@ -16,6 +16,7 @@ from tclab.model import (
     KernelRow,
     OwnCompiles,
     Recompile,
+    SourceLine,
 )
 
 
@@ -26,7 +27,9 @@ class Evidence:
 
     `recompiles` are those that ended well; `fixes` has what ends them, by the first line of the
     function (``file:line``), and `distinct` the values that each frame was compiled for: frame →
-    source → values. `on_host` are the lines whose operators run on the CPU beside a GPU.
+    source → values. `seconds_of` are the seconds of a compile, where it says its own. `callers`
+    has the reader's line that led to a function of a library: ``file:function`` → line. `on_host`
+    are the lines whose operators run on the CPU beside a GPU.
     """
 
     calls: int = 1
@@ -45,6 +48,8 @@ class Evidence:
     on_host: tuple[str, ...] = ()
     cachings: tuple[Caching, ...] = ()
     checkpoints: tuple[Checkpoints, ...] = ()
+    seconds_of: Mapping[str, float] = field(default_factory=dict)
+    callers: Mapping[str, SourceLine] = field(default_factory=dict)
     compile_time: CompileTime = field(default_factory=CompileTime)
 
     @property
