@@ -19,14 +19,14 @@ _MOST = 6
 
 
 def explain_misses(processes: Sequence[ReadProcess]) -> tuple[JobProcess, ...]:
-    """Return the processes; each look-up names the parts of its key that the process before it, or
-    another one, had otherwise for the same graph.
+    """Return the processes; each look-up names the parts of its key that an earlier process had
+    otherwise for the same graph.
     """
     explained = []
     for number, each in enumerate(processes):
-        others = [*reversed(processes[:number]), *processes[number + 1 :]]
+        earlier = processes[:number][::-1]
         lookups = (
-            _explain(lookup, parts, others)
+            _explain(lookup, parts, earlier)
             for lookup, parts in zip(each.process.lookups, each.parts)
         )
         explained.append(replace(each.process, lookups=tuple(lookups)))

@@ -22,6 +22,9 @@ from tclab.text import redaction, user_lines
 # os.environ['TORCHINDUCTOR_CACHE_DIR'] = '/tmp/cache'
 _VARIABLE = re.compile(r"^os\.environ\['(\w+)'\] = '((?:[^'\\\n]|\\.)*)'", re.MULTILINE)
 
+#: How a whole path begins, that of this machine's temporary folder and home among them.
+_WHOLE_PATHS = ("/", "<tmp>/", "~/")
+
 
 @dataclass
 class _Read:
@@ -80,9 +83,9 @@ def _build(read: _Read, title: str) -> Job:
     return _redact(_shorten_paths(job), read.variables)
 
 
-def _order(each: ReadProcess) -> tuple[int, str]:
-    rank = each.process.rank
-    return -1 if rank is None else rank, each.process.name
+def _order(each: ReadProcess) -> int:
+    """Ranks in their order; other processes in that of the paths."""
+    return -1 if each.process.rank is None else each.process.rank
 
 
 def _differences(processes: Sequence[JobProcess]) -> Iterator[str]:
@@ -115,16 +118,17 @@ def _remarks(read: _Read, processes: Sequence[JobProcess]) -> Iterator[str]:
 
 def _shorten_paths(job: Job) -> Job:
     """Leave out the folder that all files of the job's own code have in common."""
-    files = {
-        line.file
+    folders = {
+        os.path.dirname(line.file)
         for process in job.processes
         for line in _lines(process)
-        if os.path.isabs(line.file) and not user_lines.is_library_file(line.file)
+        if line.file.startswith(_WHOLE_PATHS) and not user_lines.is_library_file(line.file)
     }
-    if not files:
+    try:
+        prefix = f"{os.path.commonpath(folders).rstrip('/')}/"
+    except ValueError:  # no folder, or of two kinds
         return job
-    prefix = f"{os.path.commonpath([os.path.dirname(file) for file in files]).rstrip('/')}/"
-    if prefix == "/":
+    if len(prefix) == 1:
         return job
     shortened: Job = map_texts(job, lambda text: text.replace(prefix, ""))
     return shortened

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,7 +31,7 @@ _SECONDS = 1e-6
 class _Launch:
     """What the host was doing when it launched a kernel."""
 
-    key: str = ""  # of the compiled graph
+    key: str = ""  # of the compiled graph; where the cache was off, the number of the call
     compile_id: str = ""
     file: str = ""  # of a generated kernel, without its folder
     configuration: str = ""
@@ -58,7 +58,7 @@ def read_kernels(
         total.times += 1
         total.seconds += event["dur"] * _SECONDS
         total.category = event["cat"]
-    graphs = _Graphs.of(processes)
+    graphs = _Graphs.of(processes).with_keys_of(launches.values())
     kernels = [graphs.join(name, launch, total) for (name, launch), total in sums.items()]
     return replace(_measure_span(device), name=name, kernels=tuple(_merge(kernels)))
 
@@ -99,7 +99,8 @@ def _read_launch(event: Event, outer: _Launch) -> _Launch:
     if region := _REGION.match(name):
         return replace(outer, compile_id=region[1], key="")
     if call := _CALL.match(name):
-        return replace(outer, key=call[1])
+        # without a key, the calls are told apart by their numbers
+        return replace(outer, key=call[1] if call[1] != "None" else f"call {_external_id(event)}")
     if file := str(args.get("kernel_file") or ""):
         stem = re.split(r"[/\\]", file)[-1].removesuffix(".py")
         return replace(outer, file=stem, configuration=_configuration(args))
@@ -134,6 +135,17 @@ class _Graphs:
         files = {file: (g, kernel) for g in graphs for file, kernel in g.files.items()}
         return cls({graph.key: graph for graph in graphs if graph.key}, files, by_kernel)
 
+    def with_keys_of(self, launches: Iterable[_Launch]) -> _Graphs:
+        """Return the same with the keys of the calls in which a known kernel was launched: a trace
+        has no key where the cache was off.
+        """
+        known = {
+            launch.key: self.by_file[launch.file][0]
+            for launch in launches
+            if launch.key and launch.file in self.by_file
+        }
+        return replace(self, by_key={**known, **self.by_key})
+
     def join(self, name: str, launch: _Launch, total: _Sum) -> DeviceKernel:
         """Return the kernel with the graph that it belongs to, if that is known."""
         kernel = DeviceKernel(name, total.times, total.seconds, configuration=launch.configuration)
@@ -158,10 +170,10 @@ class _Graphs:
 
     def _graph(self, name: str, launch: _Launch) -> JobGraph | None:
         """Return the graph around a launch; by the kernel's file or name if one graph has it."""
-        if launch.key in self.by_key:
-            return self.by_key[launch.key]
         if launch.file in self.by_file:
             return self.by_file[launch.file][0]
+        if launch.key in self.by_key:
+            return self.by_key[launch.key]
         of_name = self.by_kernel.get(name, [])
         return of_name[0] if len(of_name) == 1 else None
 
