@@ -321,7 +321,7 @@ def within(name: str, rooms: set[str]) -> bool:
 
 def imports_torch(module: str) -> bool:
     """Whether the room of a module is one that imports torch when it is imported."""
-    return room(module, dict.fromkeys(TORCH_ROOMS | WITHOUT_TORCH, set())) in TORCH_ROOMS
+    return room(module, {key: set() for key in TORCH_ROOMS | WITHOUT_TORCH}) in TORCH_ROOMS
 
 
 def is_third_party(name: str) -> bool:

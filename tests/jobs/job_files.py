@@ -66,14 +66,22 @@ RANKS = """
 """
 
 
-def run(folder: Path, code: str, *arguments: str, **variables: str) -> Path:
-    """Run a program in `folder`, and return the folder of its trace."""
+def start(folder: Path, code: str, *arguments: str, **variables: str) -> subprocess.Popen[str]:
+    """Start a program in `folder`; its trace is written to ``trace``, or the folder of that name."""
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "job.py").write_text(textwrap.dedent(code), encoding="utf-8")
     trace = folder / variables.pop("trace", "trace")
-    done = subprocess.run(
+    return subprocess.Popen(
         [sys.executable, "job.py", *arguments],
-        cwd=folder, capture_output=True, text=True, timeout=300, check=False,
+        cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONPATH": str(SRC), "TORCH_TRACE": str(trace), **variables},
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+
+
+def run(folder: Path, code: str, *arguments: str, **variables: str) -> Path:
+    """Run a program in `folder`, and return the folder of its trace."""
+    trace = folder / variables.get("trace", "trace")
+    with start(folder, code, *arguments, **variables) as job:
+        _, errors = job.communicate(timeout=300)
+    assert job.returncode == 0, errors
     return trace
