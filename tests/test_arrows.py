@@ -120,6 +120,7 @@ LIBRARY: dict[str, set[str]] = {
     "tclab.compare.page": {"tclab.compare", "tclab.render"},
     "tclab.advisories": {"tclab.model"},
     "tclab.findings": {"tclab.compare", "tclab.text.user_lines"},
+    "tclab.jobs": {"tclab.findings"},
     "tclab.explain": {
         *("tclab.advisories", "tclab.findings"),
         *("tclab.compare", "tclab.system.files", "tclab.system.machine", "tclab.targets"),
@@ -127,7 +128,7 @@ LIBRARY: dict[str, set[str]] = {
     },
     "tclab.upgrade": {"tclab.explain", "tclab.system.paths", "tclab.compare.page"},
     "tclab.fixture": {"tclab.compare.page", "tclab.explain"},
-    "tclab.cli": {"tclab.upgrade", "tclab.system.streams", "tclab.system.processes"},
+    "tclab.cli": {"tclab.upgrade", "tclab.jobs", "tclab.system.streams", "tclab.system.processes"},
     "tclab": {"tclab.capturing", "tclab.display", "tclab.system.imports", "tclab.model"},
     "torch_compile_lab_pytest": {"tclab.fixture"},  # what pytest imports at its start
     "torch_compile_lab": {"tclab.__main__"},  # the command's start, which no other package has
@@ -193,7 +194,7 @@ KNOWS = LIBRARY | SITE | WORKSHOP | ROOTS
 
 #: The packages whose modules import torch when they are imported.
 TORCH_ROOMS = {
-    *("tclab.capturing", "tclab.workshop.verify.attention"),
+    *("tclab.capturing", "tclab.capturing.read.replay", "tclab.workshop.verify.attention"),
     *(
         "tclab.workshop.catalog.functions",
         "tclab.workshop.catalog.models",
@@ -203,6 +204,9 @@ TORCH_ROOMS = {
     "tclab.workshop.bench.measured",
     "tclab.site.labs.capstone.run",  # in the reader's process
 }
+
+#: Rooms of these that import no torch: they read the trace of any machine, too.
+WITHOUT_TORCH = {"tclab.capturing.read", "tclab.capturing.trace"}
 
 #: Where private names of PyTorch and Triton may stand; each is in a table of torch_private.
 PRIVATE_ROOMS = {
@@ -313,6 +317,11 @@ def room(module: str, rooms: dict[str, set[str]]) -> str | None:
 
 def within(name: str, rooms: set[str]) -> bool:
     return any(name == r or name.startswith(r + ".") for r in rooms)
+
+
+def imports_torch(module: str) -> bool:
+    """Whether the room of a module is one that imports torch when it is imported."""
+    return room(module, {key: set() for key in TORCH_ROOMS | WITHOUT_TORCH}) in TORCH_ROOMS
 
 
 def is_third_party(name: str) -> bool:
@@ -432,9 +441,9 @@ def test_torch_is_imported_lazily_outside_capturing() -> None:
     assert not [
         str(i)
         for module in MODULES
-        if not within(module, TORCH_ROOMS)
+        if not imports_torch(module)
         for i in imports(module)
-        if i.name.split(".")[0] in {"torch", "triton"} or within(i.name, TORCH_ROOMS)
+        if i.name.split(".")[0] in {"torch", "triton"} or imports_torch(i.name)
         if not i.lazy and not i.typing
     ]
 

@@ -10,6 +10,7 @@ import pytest
 from tclab import findings
 from tclab.findings import Evidence
 from tclab.findings.dynamo import LIMIT
+from tclab.findings.jobs import find_in_job
 from tclab.model import (
     DIFFERS,
     EACH_CALL,
@@ -22,14 +23,21 @@ from tclab.model import (
     Agreement,
     Break,
     Breaks,
+    CacheLookup,
     Caching,
     CallCost,
     Checkpoints,
     CompileTime,
     Cost,
+    DeviceKernel,
+    DeviceProfile,
     Difference,
     Finding,
+    Job,
+    JobCompile,
+    JobProcess,
     KernelRow,
+    KeyPart,
     OwnCompiles,
     Partition,
     PartitionedValue,
@@ -130,6 +138,45 @@ CASES: dict[str, tuple[Evidence, Evidence]] = {
 }  # fmt: skip
 
 
+RANK = JobProcess("rank 0", 0, compiles=(JobCompile("0/0", "f", seconds=1.0),))
+REDUCES = DeviceKernel("ncclDevKernel_AllReduce", 1, 0.1)
+WAITS = DeviceProfile("rank0", (replace(REDUCES, seconds=0.5),), span=1.0, busy=1.0)
+MISSED = CacheLookup("0/0", "Inductor", "miss", "f1", beside="the first",
+                     changed=(KeyPart("inductor_config[debug]", "False", "True"),))  # fmt: skip
+
+
+#: Kind → a job that has its finding, and one that nearly has it.
+JOBS = {
+    "ranks-differ": (
+        (Job(processes=(RANK, replace(RANK, rank=1, compiles=()))), ("rank 1 is done",)),
+        (Job(processes=(RANK, replace(RANK, rank=1))), ()),
+    ),
+    "ranks-wait": (
+        (Job(profiles=(WAITS, replace(WAITS, name="rank1", kernels=(REDUCES,)))), ()),
+        (Job(profiles=(WAITS, replace(WAITS, name="rank1"))), ()),
+    ),
+    "gpu-idle": (
+        (Job(profiles=(replace(WAITS, busy=0.5, gap_between=("a", "b")),)), ()),
+        (Job(profiles=(WAITS,)), ()),
+    ),
+    "compile-time": (
+        (Job(processes=(replace(RANK, compiles=(JobCompile("0/0", "f", seconds=6.0),)),)), ()),
+        (Job(processes=(RANK,)), ()),
+    ),
+    "cache-miss": (
+        (Job(processes=(replace(RANK, lookups=(MISSED,)),)), ()),
+        (Job(processes=(replace(RANK, lookups=(replace(MISSED, changed=()),)),)), ()),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", JOBS)
+def test_a_rule_on_jobs_makes_its_finding(kind: str) -> None:
+    fires, near_miss = JOBS[kind]
+    assert kind in [each.name for each in find_in_job(*fires)]
+    assert kind not in [each.name for each in find_in_job(*near_miss)]
+
+
 def find(evidence: Evidence) -> tuple[Finding, ...]:
     """Return the findings, of a compile that gave a graph."""
     return findings.find(replace(evidence, breaks=replace(evidence.breaks, graphs=1)))
@@ -140,7 +187,7 @@ def names(evidence: Evidence) -> list[str]:
 
 
 def test_every_kind_has_a_case() -> None:
-    assert set(CASES) == set(FINDING_KINDS)
+    assert {*CASES, *JOBS} == set(FINDING_KINDS)
 
 
 @pytest.mark.parametrize("kind", CASES)

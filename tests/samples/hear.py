@@ -18,6 +18,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+from tclab.capturing.trace import names
 from tests.samples.log import Record, write
 
 Named = list[tuple[str, Record]]
@@ -79,8 +80,15 @@ def _named(capture: Any, structured: Iterator[Record]) -> Iterator[tuple[str, Re
         elif event.name in _NOTES:
             for payload in _NOTES[event.name](event.data):
                 yield event.name, Record({"noted": event.name, **ids}, payload)
-        elif not event.name.startswith("links_"):
+        elif not event.name.startswith("links_") and event.name not in _OWN:
             yield event.name, next(structured)
+
+
+#: What tclab adds beside the notes that are kept.
+_OWN = {
+    *(names.RUN, names.CALLED, names.PRECISIONS, names.FILES, names.CHECKPOINTS, names.CUT),
+    *(names.STEP, names.LAUNCHED),
+}
 
 
 def _bytecode(codes: tuple[CodeType, CodeType]) -> Iterator[str]:

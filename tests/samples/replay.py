@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
-from unittest import mock
 
-from tclab.capturing.listen import _StructuredTraceHandler
+from tclab.capturing.torch_private import compiler
+from tclab.capturing.trace import names
+from tclab.capturing.trace import records as trace_records
 from tclab.capturing.trace.events import Trace
 from tclab.capturing.trace.notes import KernelLine, KernelNote, LoopBodiesNote
 from tclab.model import FusedGroup
@@ -45,29 +45,23 @@ def records(version: str, case: str) -> list[Record]:
 
 @contextmanager
 def replayed(version: str, case: str) -> Iterator[Trace]:
-    """The trace of a log. In the block, numbers of files are those of the log."""
+    """The trace of a log."""
     trace = Trace()
-    structured = _StructuredTraceHandler(trace)
-    names: dict[str, int] = {}
+    files: dict[int, str] = {}
     for record in records(version, case):
         ids = record.meta.get("frame_id"), record.meta.get("frame_compile_id")
         if "str" in record.meta:
             name, number = record.meta["str"]
-            names[name] = number
+            files[number] = name
         elif "log" in record.meta:
             trace.add(record.meta["log"], None, record.payload, ids)
         elif "noted" in record.meta:
             _note(trace, record.meta["noted"], record.payload, ids)
         else:
-            structured.emit(_logged(record))
-    with mock.patch("torch._logging.structured.INTERN_TABLE", names):
-        yield trace
-
-
-def _logged(record: Record) -> logging.LogRecord:
-    logged = logging.LogRecord("torch.__trace", logging.DEBUG, "", 0, "", (), None)
-    logged.metadata, logged.payload = record.meta, record.payload
-    return logged
+            trace_records.add_record(trace, record.meta, record.payload, lambda: files)
+    short = compiler.files_by_short_name({*files.values()})
+    trace.add(names.FILES, short, "", (None, None))
+    yield trace
 
 
 def _note(trace: Trace, name: str, payload: str, ids: tuple[int | None, int | None]) -> None:

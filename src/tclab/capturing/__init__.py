@@ -1,12 +1,18 @@
-"""Capture every stage of a compile. Importing this package imports torch."""
+"""Capture every stage of a compile. A name of this package imports torch on its first use; the
+rooms `trace` and `read` need none, so that the trace of another machine can be read.
+"""
 
 from __future__ import annotations
 
-from tclab.capturing.observe import levels, memory, replay, steps
-from tclab.capturing.read.graphs import graph_from_module
-from tclab.capturing.request import capture
-from tclab.capturing.result import Capture
-from tclab.capturing.torch_private.check import check
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tclab.capturing.observe import levels, memory, replay, steps
+    from tclab.capturing.read.graphs import graph_from_module
+    from tclab.capturing.request import capture
+    from tclab.capturing.result import Capture
+    from tclab.capturing.torch_private.check import check
 
 __all__ = [
     "Capture",
@@ -18,3 +24,17 @@ __all__ = [
     "replay",
     "steps",
 ]
+
+_MODULES = {
+    "Capture": "result",
+    "capture": "request",
+    "check": "torch_private.check",
+    "graph_from_module": "read.graphs",
+    **dict.fromkeys(("levels", "memory", "replay", "steps"), "observe"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if module := _MODULES.get(name):
+        return getattr(importlib.import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -21,15 +20,8 @@ from tclab.capturing.torch_private import (
     partitions,
     vector_isa,
 )
-from tclab.capturing.trace import names
+from tclab.capturing.trace import names, records
 from tclab.capturing.trace.events import Trace
-
-#: Metadata keys of a structured-trace record that give its context. The one other key is its
-#: name.
-_CONTEXT_KEYS = {
-    *("frame_id", "frame_compile_id", "attempt", "has_payload", "rank", "stack"),
-    *("compiled_autograd_id", "subgraph_name"),
-}
 
 
 @contextmanager
@@ -56,6 +48,14 @@ def listen() -> Iterator[Trace]:
         stack.enter_context(vector_isa.time_isa_trials())
         yield trace
         trace.add(names.PRECISIONS, _float32_precisions(), "", (None, None))
+        trace.add(names.FILES, compiler.files_by_short_name(_files(trace)), "", (None, None))
+
+
+def _files(trace: Trace) -> set[str]:
+    """Return the files of all frames that were compiled."""
+    return {
+        frame["filename"] for event in trace.select(names.START) for frame in event.data["stack"]
+    }
 
 
 def _float32_precisions() -> dict[str, str]:
@@ -86,15 +86,9 @@ class _StructuredTraceHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         meta: dict[str, Any] = getattr(record, "metadata", {})
-        name = next((key for key in meta if key not in _CONTEXT_KEYS), "")
-        data = meta.get(name)
-        if name == "artifact":
-            name = meta["artifact"]["name"]
         payload = getattr(record, "payload", None) or ""
-        if name == names.CHROME:
-            data = json.loads(payload)
+        name = records.add_record(self.trace, meta, payload, compiler.interned_files)
         ids = meta.get("frame_id"), meta.get("frame_compile_id")
-        self.trace.add(name, data, payload, ids, meta.get("attempt", 0))
         if name == "inductor_provenance_tracking_kernel_stack_traces":
             self.trace.add(names.KERNEL_NODES, compiler.kernel_nodes(), "", ids)
 

@@ -24,6 +24,7 @@ COMMANDS = {
     "check": "tclab.cli.check:check",
     "diff": "tclab.cli.diff:diff",
     "explain": "tclab.cli.explaining.command:explain",
+    "open": "tclab.cli.open:open_command",
     "upgrade": "tclab.cli.upgrade:upgrade",
 }
 #: The commands of the site and the workshop. An installed tclab has no workshop, and may lack both.
@@ -95,6 +96,7 @@ def tclab(context: click.Context, root: Path | None) -> None:
       tclab run --on local:4                on workers of Dask's; tclab worker starts one
       tclab explain my_model.py:forward     open a function of your own
       tclab diff h200.json a100.json        two of its reports, side by side
+      tclab open traces/                    a real run's TORCH_TRACE and profiles
       tclab upgrade my_model.py:f --to 2.15.0   what another PyTorch makes of it
       tclab check compiled.toml             whether your compiles are as they were
       tclab lab start 1                     an exercise; tclab lab check 1 FILE
@@ -120,7 +122,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is not None:
         return _main(arguments)
     words = sys.argv[1:]
-    if "explain" in words and "--watch" not in words:
+    own = words[: words.index("--")] if "--" in words else words
+    if "explain" in own and "--watch" not in own:
         from tclab.cli.explaining import child
 
         return child.run(lambda: _main(words))

@@ -27,12 +27,18 @@ def find_breaks(evidence: Evidence) -> Iterator[Finding]:
     for item in evidence.breaks:
         if item.gb_id != LIMIT:
             name = "skipped" if item.skipped else "graph-break"
-            groups[name, break_line(item), item.reason].append(item)
+            groups[name, _break_line(item, evidence), item.reason].append(item)
     for (name, place, _), items in groups.items():
         waits = sum(bool(_WAITS.search(item.gb_type)) for item in items)
         cost = Cost(waits, "wait for the device a call", "counted") if waits else NOT_KNOWN
         reason, places = break_reason(items[0], place), (place,) if place else ()
-        yield Finding(name, reason, places, cost, _hints(items[0]), "breaks")
+        hints = _hints(items[0]) if place in items[0].stack or not place else ()
+        yield Finding(name, reason, places, cost, hints, "breaks")
+
+
+def _find_caller(stack: Sequence[SourceLine], evidence: Evidence) -> SourceLine | None:
+    """Return the reader's line that called the function in which a library's stack begins."""
+    return evidence.callers.get(f"{stack[0].file}:{stack[0].function}") if stack else None
 
 
 def _hints(item: Break) -> tuple[str, ...]:
@@ -40,9 +46,12 @@ def _hints(item: Break) -> tuple[str, ...]:
     return tuple(" ".join(hint.split()) for hint in fixes.usable_hints(item)[:_MOST_ACTIONS])
 
 
-def break_line(item: Break) -> SourceLine | None:
-    """Return the reader's innermost line of a break; where there is none, the break's own."""
-    return next(reversed(select_lines(item.stack)), item.location)
+def _break_line(item: Break, evidence: Evidence) -> SourceLine | None:
+    """Return the reader's innermost line of a break; where there is none, the line that called the
+    library, or the break's own.
+    """
+    inner = next(reversed(select_lines(item.stack)), None)
+    return inner or _find_caller(item.stack, evidence) or item.location
 
 
 def select_lines(stack: Sequence[SourceLine]) -> list[SourceLine]:
@@ -73,7 +82,8 @@ def find_recompiles(evidence: Evidence) -> Iterator[Finding]:
         if limit := limits.pop(str(place), None):
             name, what = "recompile-limit", f"{break_reason(limit)}: {what}"
         fix = evidence.fixes.get(str(place)) or " ".join(fixes.fix_guards(guards))
-        yield Finding(name, what, (place,), cost, (fix,), "recompiles")
+        shown = evidence.callers.get(f"{place.file}:{place.function}", place)
+        yield Finding(name, what, (shown,), cost, (fix,), "recompiles")
     for limit in limits.values():
         places = (limit.location,) if limit.location else ()
         yield Finding("recompile-limit", break_reason(limit), places, NOT_KNOWN, _hints(limit))
@@ -81,13 +91,14 @@ def find_recompiles(evidence: Evidence) -> Iterator[Finding]:
 
 def _cost_of_recompiles(evidence: Evidence, items: Sequence[Recompile]) -> tuple[str, Cost]:
     """Return the kind of the finding on one function's recompiles, and their cost."""
-    seconds = evidence.compile_seconds
+    mean = evidence.compile_seconds
+    seconds = sum(evidence.seconds_of.get(item.compile_id, mean) for item in items)
     again = {evidence.call_of.get(item.compile_id, 0) for item in items}
     later = evidence.calls - 1
     if later > 1 and again.issuperset(range(2, evidence.calls + 1)):
-        name, seconds, unit = "compiles-every-call", seconds * len(items) / later, "s a call"
+        name, seconds, unit = "compiles-every-call", seconds / later, "s a call"
     else:
-        name, seconds, unit = "recompile", seconds * len(items), "s once"
+        name, unit = "recompile", "s once"
     return name, Cost(seconds, unit, "measured") if seconds else NOT_KNOWN
 
 

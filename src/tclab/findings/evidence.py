@@ -17,6 +17,7 @@ from tclab.model import (
     OwnCompiles,
     Partition,
     Recompile,
+    SourceLine,
 )
 
 
@@ -27,7 +28,9 @@ class Evidence:
 
     `recompiles` are those that ended well; `fixes` has what ends them, by the first line of the
     function (``file:line``), and `distinct` the values that each frame was compiled for: frame →
-    source → values. `on_host` are the lines whose operators run on the CPU beside a GPU.
+    source → values. `seconds_of` are the seconds of a compile, where it says its own. `callers`
+    has the reader's line that led to a function of a library: ``file:function`` → line. `on_host`
+    are the lines whose operators run on the CPU beside a GPU.
     """
 
     calls: int = 1
@@ -47,6 +50,8 @@ class Evidence:
     cachings: tuple[Caching, ...] = ()
     checkpoints: tuple[Checkpoints, ...] = ()
     partitions: tuple[Partition, ...] = ()
+    seconds_of: Mapping[str, float] = field(default_factory=dict)
+    callers: Mapping[str, SourceLine] = field(default_factory=dict)
     compile_time: CompileTime = field(default_factory=CompileTime)
 
     @property

@@ -17,6 +17,7 @@ from tclab.model.costs import *
 from tclab.model.decisions import *
 from tclab.model.findings import *
 from tclab.model.fusions import *
+from tclab.model.jobs import *
 from tclab.model.kernel_rows import *
 from tclab.model.kernels import *
 from tclab.model.levels import *

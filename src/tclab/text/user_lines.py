@@ -22,6 +22,8 @@ _TCLAB_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os
 _CATALOG_FOLDER = os.path.join(_TCLAB_FOLDER, "workshop", "catalog", "")
 _PYTHON_FOLDER = os.path.dirname(os.__file__) + os.sep
 _PACKAGES_FOLDER = re.compile(r"[/\\](?:site|dist)-packages[/\\]")  # a folder below Python's own
+# /usr/lib/python3.12/contextlib.py
+_LIBRARY_FOLDER = re.compile(r"[/\\]lib(?:64)?[/\\]python3\.\d+[/\\]")
 # torch/nn/modules/linear.py, python3.11/contextlib.py, <frozen importlib._bootstrap>
 _LIBRARY_NAME = re.compile(rf"^(?:(?:{'|'.join(_COMPILER_PACKAGES)}|python3\.\d+)/|<frozen )")
 
@@ -43,6 +45,13 @@ def is_user_file(file: str) -> bool:
 def is_installed(file: str) -> bool:
     """Return whether a file lies among installed packages, PyTorch among them."""
     return bool(_PACKAGES_FOLDER.search(file))
+
+
+def is_library_file(file: str) -> bool:
+    """Return whether a file, as any machine names it, is of Python's library or of an installed
+    package.
+    """
+    return bool(_LIBRARY_FOLDER.search(file) or _LIBRARY_NAME.match(file)) or is_installed(file)
 
 
 def select_user_lines(lines: Iterable[T], file: Callable[[T], str]) -> list[T]:

@@ -10,6 +10,7 @@ import pytest
 from tclab.capturing.chain import facts
 from tclab.capturing.read import fusion, levels, memory, partition, replay, steps
 from tclab.capturing.torch_private import compiler
+from tclab.capturing.torch_private.decomposing import short_dtype
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Event, Trace
 from tclab.capturing.trace.notes import (
@@ -220,7 +221,8 @@ def test_a_pair_that_would_make_a_circle_is_refused_after_all():
 
 
 def _call(data: dict[str, Any]) -> CallNote:
-    return CallNote(**{**data, "shape": data["shape"] and tuple(data["shape"])})
+    shape = data["shape"] and tuple(data["shape"])
+    return CallNote(**{**data, "shape": shape, "dtype": short_dtype(data["dtype"])})
 
 
 @each_version

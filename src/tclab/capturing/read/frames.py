@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tclab.capturing.torch_private import compiler
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
 from tclab.capturing.trace.names import TracedFrame
@@ -42,12 +41,19 @@ def frames_by_compile(trace: Trace) -> dict[str, Frame]:
     for event in trace.select(names.START):
         if event.data["stack"]:
             top = event.data["stack"][-1]
-            file = compiler.interned_file(top["filename"])
-            frames[event.compile_id] = Frame(user_function_name(top["name"]), file, top["line"])
+            function = user_function_name(top["name"])
+            frames[event.compile_id] = Frame(function, top["filename"], top["line"])
     for ended in trace.select(names.METRICS):
         if ended.compile_id not in frames and (first := frames.get(f"{ended.frame}/0")):
             frames[ended.compile_id] = first
     return frames
+
+
+def files_by_short_name(trace: Trace) -> dict[str, str]:
+    """Map the shortened file names in PyTorch's guards to the full names."""
+    return {
+        short: file for event in trace.select(names.FILES) for short, file in event.data.items()
+    }
 
 
 def failed_compiles(trace: Trace) -> set[str]:
@@ -67,8 +73,8 @@ def traced_stack(stack: Iterable[TracedFrame]) -> tuple[SourceLine, ...]:
 
 
 def _traced_line(frame: TracedFrame) -> SourceLine:
-    file, code = compiler.interned_file(frame["filename"]), frame.get("loc") or ""
-    return SourceLine(scrub(file), frame["line"], scrub(code), user_function_name(frame["name"]))
+    file, code = scrub(frame["filename"]), scrub(frame.get("loc") or "")
+    return SourceLine(file, frame["line"], code, user_function_name(frame["name"]))
 
 
 def printed_stack(text: str) -> tuple[SourceLine, ...]:

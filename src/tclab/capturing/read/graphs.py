@@ -6,13 +6,15 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-
-import torch
+from typing import TYPE_CHECKING
 
 from tclab.capturing.read import printed_graph
 from tclab.capturing.trace.events import Trace
 from tclab.model import Graph, Node, SourceLine, links
 from tclab.text.scrub import scrub
+
+if TYPE_CHECKING:
+    import torch
 
 NodeKey = Callable[[str], str]  # a node's name → its key
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tclab.capturing.read.frames import Frame, frames_by_compile
-from tclab.capturing.torch_private import compiler
+from tclab.capturing.read.frames import Frame, files_by_short_name, frames_by_compile
 from tclab.capturing.trace.events import Event, Trace
 from tclab.model import Guard, Guards, SourceLine
 from tclab.text import redaction
@@ -32,7 +31,7 @@ _COMMENT = re.compile(r"# (?P<file>[^#\s]+\.py):(?P<line>\d+) in ", re.MULTILINE
 def read_guards(trace: Trace) -> tuple[Guards, ...]:
     """Return one `Guards` for each cache entry, in the order of compiling."""
     frames = frames_by_compile(trace)
-    files = compiler.files_by_short_name({frame.file for frame in frames.values()})
+    files = files_by_short_name(trace)
     return tuple(
         _read_entry(
             trace.stabilize(event.payload), index, event, frames.get(event.compile_id), files

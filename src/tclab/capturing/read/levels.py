@@ -5,7 +5,6 @@ from __future__ import annotations
 import linecache
 from collections.abc import Iterable, Iterator, Sequence
 
-from tclab.capturing.torch_private.decomposing import short_dtype
 from tclab.capturing.trace.notes import CallNote
 from tclab.model import Level, LevelCall, Levels, SourceLine
 from tclab.text.scrub import scrub
@@ -31,7 +30,7 @@ def _level_calls(notes: Sequence[CallNote]) -> Iterator[LevelCall]:
                 operator=note.target.removesuffix(".default"),
                 origin=note.origin,
                 shape=note.shape,
-                dtype=short_dtype(note.dtype),
+                dtype=note.dtype,
                 location=_source_line(note),
             )
 

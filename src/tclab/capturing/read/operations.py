@@ -10,12 +10,13 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from tclab.capturing.read.sizes import Sizes
 from tclab.model import Node
+
+if TYPE_CHECKING:
+    import torch
 
 # torch.ops.aten.mm.default
 _OPERATOR = re.compile(r"torch\.ops\.((?:higher_order\.)?\w+(?:\.\w+)?)")
@@ -124,6 +125,8 @@ class Operations:
         shape = self.sizes.shape(node)
         if shape is None:
             raise UnknownSize(node.name)
+        import torch
+
         return torch.empty(shape, device="meta")
 
 
@@ -149,6 +152,8 @@ def _computed_scores(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) 
     """
     if "attention" not in name:
         return 1, 1
+    import torch
+
     schema = getattr(torch.ops.aten, name.partition(".")[2]).default._schema
     bound = dict(zip((argument.name for argument in schema.arguments), args)) | dict(kwargs)
     if not bound.get("is_causal"):

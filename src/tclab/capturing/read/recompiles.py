@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 
-from tclab.capturing.read.frames import Frame, frames_by_compile, traced_stack
+from tclab.capturing.read.frames import (
+    Frame,
+    files_by_short_name,
+    frames_by_compile,
+    traced_stack,
+)
 from tclab.capturing.read.guards import restore_file_names
-from tclab.capturing.torch_private import compiler
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Event, Trace
 from tclab.model import Recompile, Recompiles, Symbol, Symbols
@@ -16,7 +20,7 @@ from tclab.text.scrub import scrub
 def read_recompiles(trace: Trace) -> Recompiles:
     """Return each compile of code that already had cache entries."""
     frames = frames_by_compile(trace)
-    files = compiler.files_by_short_name({frame.file for frame in frames.values()})
+    files = files_by_short_name(trace)
     all_recompiles = (
         _make_recompile(event, frames.get(event.compile_id), _read_reasons(event, trace, files))
         for event in trace.select("recompile_reasons")

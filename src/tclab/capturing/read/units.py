@@ -88,11 +88,14 @@ class Unit:
         return f", {self.direction}" if self.direction else ""
 
 
-def read_units(trace: Trace, post_grad: tuple[Graph, ...]) -> tuple[Unit, ...]:
+def read_units(
+    trace: Trace, post_grad: tuple[Graph, ...], *, count_work: bool = True
+) -> tuple[Unit, ...]:
     """Return one Unit for each compile of Inductor's, in order. `post_grad` are the graphs that it
-    lowered, in the same order: Inductor's compiles do not nest.
+    lowered, in the same order: Inductor's compiles do not nest. Counting operations and bytes needs
+    PyTorch.
     """
-    unique, work = _UniqueNames(), WorkOfTrace.read(trace)
+    unique, work = _UniqueNames(), WorkOfTrace.read(trace) if count_work else None
     return tuple(
         events.build_unit(index, unique, work)
         for index, events in enumerate(_group_by_compile(trace, post_grad))
@@ -154,7 +157,7 @@ class _CompileEvents:
         elif event.name == names.KERNEL:
             self.kernel_notes.append(event.data)
 
-    def build_unit(self, index: int, unique: _UniqueNames, of_trace: WorkOfTrace) -> Unit:
+    def build_unit(self, index: int, unique: _UniqueNames, of_trace: WorkOfTrace | None) -> Unit:
         """Build the Unit from all events. Only this method parses the output code."""
         aot_id = _AOT_ID.search(self.code)
         unit = Unit(index, self.compile_id, aot_id[2] if aot_id else "")
@@ -167,7 +170,7 @@ class _CompileEvents:
         if self.code:
             file = OutputCode.parse(_stabilize_ids(self.code, index), self.kernel_nodes, self.graph)
             unit.output, unit.wrapper = file, _wrapper_listing(unit, file, unique)
-            work = of_trace.make_work(self.graph) if self.graph else None
+            work = of_trace.make_work(self.graph) if of_trace and self.graph else None
             unit.kernels = tuple(
                 replace(k, name=unique(k.name)) for k in read_kernels(file, unit.direction, work)
             )

@@ -160,17 +160,14 @@ def current_compile_ids() -> CompileIds:
     return (current.frame_id, current.frame_compile_id) if current else (None, None)
 
 
-def interned_file(interned: int) -> str:
-    """Return the file name that PyTorch interned under this number, or an empty string.
+def interned_files() -> dict[int, str]:
+    """Return the file names that PyTorch interned, by their number.
 
     PyTorch interns most names before the capture begins, so the trace does not have them.
     """
     from torch._logging.structured import INTERN_TABLE
 
-    for name, number in list(INTERN_TABLE.items()):
-        if number == interned:
-            return name
-    return ""
+    return {number: name for name, number in list(INTERN_TABLE.items())}
 
 
 def files_by_short_name(files: set[str]) -> dict[str, str]:

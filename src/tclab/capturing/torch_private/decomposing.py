@@ -134,7 +134,7 @@ def _operator_name(target: object) -> str:
 def _shape_and_dtype(value: object) -> tuple[tuple[str, ...] | None, str]:
     if not isinstance(value, torch.Tensor):
         return None, ""
-    return tuple(map(str, value.shape)), str(value.dtype).removeprefix("torch.")
+    return tuple(map(str, value.shape)), short_dtype(str(value.dtype).removeprefix("torch."))
 
 
 def short_dtype(dtype: str) -> str:

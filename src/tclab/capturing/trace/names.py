@@ -26,7 +26,7 @@ from tclab.model import Checkpoints
 
 class _FrameLocation(TypedDict):
     name: str  # the function's name
-    filename: int  # an interned number: see torch_private.compiler.interned_file
+    filename: str  # PyTorch writes a number, which is resolved before the event is added
     line: int
 
 
@@ -99,6 +99,8 @@ FUSED: EventName[FusedNote] = EventName("links_fused")
 RUN = "graph_run"
 #: A call of the function ended, its backward included.
 CALLED = "call_ended"
+#: The shortened file names in PyTorch's guards → the full names.
+FILES: EventName[Mapping[str, str]] = EventName("file_names")
 #: PyTorch's settings for float32 at the end of the capture: ``matmul`` or ``conv`` → ``tf32``.
 PRECISIONS: EventName[Mapping[str, str]] = EventName("float32_precisions")
 #: The values of checkpointed regions that a backward graph holds.

@@ -1,0 +1,170 @@
+"""Read the records of PyTorch's structured trace: those that it hands to a handler, and those that
+TORCH_TRACE made it write to a log.
+
+A log is text: a line with a header and JSON begins a record, and lines that begin with a tab are
+its payload. https://github.com/meta-pytorch/tlparse documents the format.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tclab.capturing.trace import names
+from tclab.capturing.trace.events import Trace
+
+#: Metadata keys of a record that give its context; the other key is its name.
+_CONTEXT_KEYS = {
+    *("frame_id", "frame_compile_id", "attempt", "has_payload", "rank", "stack", "process"),
+    *("compiled_autograd_id", "subgraph_name", "pathname", "lineno", "timestamp", "thread"),
+}
+# V1126 03:02:44.762000 600 torch/_dynamo/utils.py:2126] {"chromium_event": {}, "frame_id": 0}
+_HEADER = re.compile(r"^[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ [^\]]*\] ?(?P<json>.*)$")
+#: The names of the records whose payload a job's values are read from; the others are counted.
+_READ = frozenset({
+    *(names.START, names.METRICS, names.CHROME, names.CREATED_SYMBOL, "bwd_compilation_metrics"),
+    *("dynamo_output_graph", "inductor_post_grad_graph", "inductor_output_code"),
+    *("dynamo_graph_break_reason", "recompile_reasons", "dynamo_cpp_guards_str"),
+    *("fx_graph_cache_hit", "fx_graph_cache_miss", "fx_graph_cache_bypass"),
+    *("aotautograd_cache_hit", "aotautograd_cache_miss", "aotautograd_cache_bypass"),
+    *("inductor_collective_schedule", "fx_graph_runnable", "after_post_grad_graph"),
+    *("vllm_compilation_config", "vllm_piecewise_split_graph", "torch_version"),
+})  # fmt: skip
+#: Records whose name was another in PyTorch 2.9 and earlier.
+_RENAMED = {"after_post_grad_graph": "inductor_post_grad_graph"}
+#: What is kept of an event for Chrome's trace viewer, of which there are many.
+_OF_CHROME = ("name", "ph", "ts", "pid", "tid")
+
+#: The stacks whose frames name files by number: record → field.
+_STACKS: dict[str, str] = {names.START: "stack", names.CREATED_SYMBOL: "user_stack"}
+
+InternedFiles = Callable[[], Mapping[int, str]]
+
+
+def add_record(
+    trace: Trace, meta: Mapping[str, Any], payload: str, interned_files: InternedFiles
+) -> str:
+    """Append one record as an event, and return its name. ValueError, TypeError or KeyError for a
+    record that is not in PyTorch's form.
+    """
+    name = _name(meta)
+    data: Any = None if "artifact" in meta else meta.get(name)
+    if name == names.CHROME:
+        data = json.loads(payload)
+    elif name in _STACKS:
+        key = _STACKS[name]
+        data = {**data, key: _name_files(data.get(key) or [], interned_files())}
+    ids = meta.get("frame_id"), meta.get("frame_compile_id")
+    trace.add(name, data, payload, ids, meta.get("attempt") or 0)
+    return name
+
+
+def _name(meta: Mapping[str, Any]) -> str:
+    name = next((key for key in meta if key not in _CONTEXT_KEYS), "")
+    return str(meta["artifact"]["name"]) if name == "artifact" else name
+
+
+def _name_files(stack: Iterable[Mapping[str, Any]], files: Mapping[int, str]) -> list[Any]:
+    """Replace the number of each frame's file by its name."""
+    return [{**frame, "filename": files.get(frame["filename"], "")} for frame in stack]
+
+
+@dataclass
+class Log:
+    """One log: its events, and what is known of all its records.
+
+    `rank` is that of the process, None outside of torch.distributed. `counts` has the number of
+    records by name, `unread` that of the records that cannot be read, by reason.
+    """
+
+    trace: Trace = field(default_factory=Trace)
+    rank: int | None = None
+    counts: Counter[str] = field(default_factory=Counter)
+    unread: Counter[str] = field(default_factory=Counter)
+    files: dict[int, str] = field(default_factory=dict)
+    _texts: dict[str, str] = field(default_factory=dict, repr=False)
+
+    def add(self, header: str, payload: str) -> None:
+        """Add the record with this JSON; one that cannot be read is counted."""
+        try:
+            meta = json.loads(header)
+            if not isinstance(meta, dict):
+                raise TypeError
+            self._add(meta, payload)
+        except json.JSONDecodeError:
+            self.unread["its JSON is broken or cut"] += 1
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            self.unread["not in PyTorch's form"] += 1
+
+    def _add(self, meta: dict[str, Any], payload: str) -> None:
+        if "str" in meta:
+            name, number = meta["str"]
+            self.files[int(number)] = str(name)
+            self.counts["str"] += 1
+            return
+        self.rank = meta.get("rank", self.rank)
+        if isinstance(frame := meta.get("frame_id"), int):
+            self.trace.frames.setdefault(frame, frame)  # a profile names frames as PyTorch does
+        name = _name(meta)
+        if name not in _READ:
+            self.counts[name] += 1
+            return
+        add_record(self.trace, meta, self._texts.setdefault(payload, payload), lambda: self.files)
+        self.counts[name] += 1
+        if name == names.CHROME or name in _RENAMED:
+            self._rewrite_last_event()
+
+    def _rewrite_last_event(self) -> None:
+        event = self.trace.events.pop()
+        if event.name == names.CHROME:
+            data = {key: event.data[key] for key in _OF_CHROME if key in event.data}
+            event = replace(event, data=data, payload="")
+        self.trace.events.append(replace(event, name=_RENAMED.get(event.name, event.name)))
+
+
+def read_log(lines: Iterable[str]) -> Log:
+    """Read the lines of a log. The log may be cut, and have records that PyTorch did not write."""
+    log = Log()
+    for header, payload in _split_records(lines, log.unread):
+        log.add(header, payload)
+    log.trace.add(names.FILES, _short_names([*log.files.values()]), "", (None, None))
+    return log
+
+
+def _split_records(lines: Iterable[str], unread: Counter[str]) -> Iterator[tuple[str, str]]:
+    """Yield the JSON and the payload of each record; count the lines that belong to none."""
+    header: str | None = None
+    payload: list[str] = []
+    for line in lines:
+        if line.startswith("\t"):
+            payload.append(line[1:])
+        elif match := _HEADER.match(line):
+            if header is not None:
+                yield header, "".join(payload).removesuffix("\n")
+            header, payload = match["json"], []
+        elif line.strip():
+            unread["a line outside of any record"] += 1
+    if header is not None:
+        yield header, "".join(payload).removesuffix("\n")
+
+
+def _short_names(files: Sequence[str]) -> dict[str, str]:
+    """Map the names that PyTorch shortens in guards to the full ones. It cuts what a file's path
+    has in common with PyTorch's own folder, and one character more.
+    """
+    folder = next((f.partition("/_dynamo/")[0] for f in files if "/torch/_dynamo/" in f), "")
+    return {file[_common_length(file, folder) + 1 :]: file for file in files}
+
+
+def _common_length(file: str, folder: str) -> int:
+    """Return the length of the folders that both paths have in common."""
+    common = 0
+    for one, other in zip(file.split("/"), folder.split("/")):
+        if one != other:
+            break
+        common += len(one) + 1
+    return max(common - 1, 1)

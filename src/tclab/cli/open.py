@@ -1,0 +1,131 @@
+"""Define ``tclab open``: read what a real run left behind, and say what matters first."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import webbrowser
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from tclab.cli import terminal
+from tclab.cli.report_file import require_writable, write_text
+from tclab.errors import BadRequest
+from tclab.jobs import open_job
+from tclab.model import Job
+from tclab.render.job import page
+
+_WORDS = "tclab.cli.open: words of the command to run"
+_FORMATS: Mapping[str, Callable[[Job], str]] = {
+    "html": page.html,
+    "json": Job.to_json,
+    "text": page.text,
+}
+
+
+class _WithCommand(click.Command):
+    """A command after whose ``--`` another command stands, with options of its own."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the words after ``--`` for the command, and parse those before it."""
+        end = args.index("--") if "--" in args else len(args)
+        ctx.meta[_WORDS] = args[end + 1 :]
+        return super().parse_args(ctx, args[:end])
+
+
+@click.command(
+    name="open", cls=_WithCommand, short_help="What a real run left behind: what matters first."
+)
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="PATH",
+              help="Write the page or the JSON to this file.")  # fmt: skip
+@click.option("--format", "format_", type=click.Choice(sorted(_FORMATS)),
+              help="Default: html with --output or --open, else text.")  # fmt: skip
+@click.option("--open", "open_", is_flag=True, help="Show the page in a browser.")
+@click.pass_context
+def open_command(
+    context: click.Context,
+    paths: tuple[Path, ...],
+    output: Path | None,
+    format_: str | None,
+    open_: bool,
+) -> None:
+    """Read what a real run left behind: folders of TORCH_TRACE, their logs, profiles that PyTorch
+    exported, compressed or in an archive. Neither PyTorch nor the machine of the run is needed.
+
+    After ``--`` comes a command instead: it runs with TORCH_TRACE set, and what it wrote is opened.
+    Its output and its exit status pass through.
+
+    \b
+    Ends with: 0 opened, 2 nothing to open; with a command, its own status.
+
+    \b
+    Examples:
+      tclab open traces/                         the first screen, in the terminal
+      tclab open traces/ profile.json.gz --open  a page in a browser
+      tclab open -- python train.py              run it, then open it
+      tclab open run1/ run2/                     why the second one missed the cache
+    """
+    if open_ and output is None:
+        output = Path(f"{(paths[0] if paths else Path('job')).name.partition('.')[0]}.html")
+    format_ = format_ or ("html" if output else "text")
+    command = context.meta[_WORDS]
+    status = 0
+    try:
+        if output is not None:
+            require_writable(output)
+        if command and paths:
+            raise BadRequest("tclab open", "has paths and a command", "give one of them")
+        if command:
+            status, job = _run_and_open(command)
+        elif paths:
+            job = open_job(paths)
+        else:
+            step = "name a folder that TORCH_TRACE wrote, or -- and a command"
+            raise BadRequest("tclab open", "there is nothing to open", step)
+    except BadRequest as problem:
+        terminal.error(problem)
+        context.exit(status or 2)
+    content = _FORMATS[format_](job)
+    if command and output is None:
+        click.echo(content, err=True)  # stdout is the command's
+    else:
+        write_text(content, output)
+    if open_ and output is not None:
+        webbrowser.open(output.resolve().as_uri())
+    context.exit(status)
+
+
+def _run_and_open(command: Sequence[str]) -> tuple[int, Job]:
+    """Run a command with TORCH_TRACE set; return its exit status and what it left behind."""
+    with tempfile.TemporaryDirectory(prefix="tclab-trace-") as made:
+        folder = os.environ.get("TORCH_TRACE") or made
+        status = _run(command, folder)
+        if not any(Path(folder).iterdir()):
+            step = "see whether torch.compile is reached; tclab explain FILE.py says why not"
+            raise BadRequest(command[0], f"ended with {status}, and compiled nothing", step)
+        return status, open_job([Path(folder)])
+
+
+def _run(command: Sequence[str], folder: str) -> int:
+    """Run a command, and return its exit status; 128 and the number for a signal. A Ctrl-C reaches
+    the command as well, which ends in its own time.
+    """
+    try:
+        child = subprocess.Popen(command, env={**os.environ, "TORCH_TRACE": folder})
+    except OSError as error:
+        raise BadRequest(
+            command[0], f"cannot be run: {error.strerror}", "check the command"
+        ) from error
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        status = child.wait()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    sys.stdout.flush()
+    return status if status >= 0 else 128 - status

@@ -1,0 +1,204 @@
+"""Rules on a job: what differs between its processes, and what the GPU waited for."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+
+from tclab.findings import dynamo, kernels
+from tclab.findings.dynamo import join_few
+from tclab.findings.evidence import Evidence
+from tclab.model import (
+    NOT_KNOWN,
+    Cost,
+    DeviceProfile,
+    Finding,
+    Job,
+    JobCompile,
+    JobProcess,
+    SourceLine,
+    format_seconds,
+    process_label,
+    rank_findings,
+    short_kernel_name,
+)
+
+#: A process that compiles for so many seconds is a finding.
+_LONG = 5.0
+#: A GPU that is unused for this share of a profile is a finding; so are collectives that take this
+#: share of one more than in another rank's.
+_IDLE_SHARE = 0.2
+_MOST_CHARACTERS = 300
+#: How NVIDIA's library of collectives names its kernels.
+_COLLECTIVE = "nccl"
+_KEEP_CACHE = (
+    "Keep the folder of TORCHINDUCTOR_CACHE_DIR from one start to the next: each graph was a miss "
+    "in PyTorch's caches; not where a cache bypasses the graph. (Not tried.)"
+)
+_LAUNCH_LESS = (
+    'mode="reduce-overhead" starts the kernels of a graph at once, where the host takes the time; '
+    "not where the GPU waits for data, another process or a compile. (Not tried.)"
+)
+
+
+def find_in_job(job: Job, differences: Sequence[str] = ()) -> tuple[Finding, ...]:
+    """Return the findings of a job, dearest first. `differences` say where its processes first went
+    apart.
+    """
+    found = chain(
+        _of_processes(job.processes),
+        _find_rank_differences(job, differences),
+        _find_nothing_compiled(job),
+        _find_cache_misses(job.processes),
+        _find_compile_time(job.processes),
+        _find_idle_gpu(job),
+        _find_waits_for_ranks(job),
+    )
+    return rank_findings(tuple(found))
+
+
+def _of_processes(processes: Sequence[JobProcess]) -> Iterator[Finding]:
+    """Yield the findings of each process; equal ones of several processes are one."""
+    by_identity: dict[object, list[tuple[JobProcess, Finding]]] = {}
+    for process in processes:
+        for finding in _of_process(process):
+            identity = finding.name, finding.what, finding.places
+            by_identity.setdefault(identity, []).append((process, finding))
+    for pairs in by_identity.values():
+        dearest = max((finding for _, finding in pairs), key=lambda each: each.cost.seconds)
+        where = _name_processes([process for process, _ in pairs], processes)
+        yield replace(dearest, what=dearest.what + where)
+
+
+def _of_process(process: JobProcess) -> Iterator[Finding]:
+    evidence = Evidence(
+        breaks=process.breaks,
+        recompiles=process.recompiles.recompiles,
+        seconds_of=_sum_seconds(process.compiles),
+        cuda_graph_skips=process.cuda_graph_skips,
+        compile_time=process.compile_time,
+        callers=process.callers,
+    )
+    for rule in (*dynamo.RULES, kernels.find_cuda_graph_skips):
+        yield from rule(evidence)
+
+
+def _sum_seconds(compiles: Sequence[JobCompile]) -> dict[str, float]:
+    """Map a compile's id to its seconds and those of its backward."""
+    seconds: dict[str, float] = defaultdict(float)
+    for each in compiles:
+        seconds[each.compile_id] += each.seconds
+    return seconds
+
+
+def _name_processes(some: Sequence[JobProcess], every: Sequence[JobProcess]) -> str:
+    """Return '' for all processes of a job, else which ones."""
+    if len(some) == len(every):
+        return ""
+    ranks = [each.rank for each in some]
+    if None in ranks:
+        return f" (in {join_few([each.name for each in some])})"
+    return f" (on rank {', '.join(map(str, ranks))} of {len(every)})"
+
+
+def _find_rank_differences(job: Job, differences: Sequence[str]) -> Iterator[Finding]:
+    for text in differences:
+        cut = text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]} …"
+        yield Finding("ranks-differ", cut, section="processes")
+
+
+def _find_nothing_compiled(job: Job) -> Iterator[Finding]:
+    if job.processes and not any(each.compiles or each.graphs for each in job.processes):
+        yield Finding("nothing-compiled", "no trace of this job has a compile")
+
+
+def _find_cache_misses(processes: Sequence[JobProcess]) -> Iterator[Finding]:
+    """Yield a finding for each part of a key that made a process compile what another one had."""
+    by_cause: dict[str, list[tuple[JobProcess, str]]] = {}
+    for process in processes:
+        for lookup in process.lookups:
+            if lookup.changed:
+                parts = join_few([str(part) for part in lookup.changed])
+                cause = f"missed what {lookup.beside} has, since the key differs in {parts}"
+                by_cause.setdefault(cause, []).append((process, lookup.compile_id))
+    for cause, missed in by_cause.items():
+        ids = {compile_id for _, compile_id in missed}
+        first = missed[0][0]
+        seconds = sum(each.seconds for each in first.compiles if each.compile_id in ids)
+        cost = Cost(seconds, "s once", "measured") if seconds else NOT_KNOWN
+        yield Finding("cache-miss", f"{first.name} {cause}", cost=cost, section="caches")
+
+
+def _find_compile_time(processes: Sequence[JobProcess]) -> Iterator[Finding]:
+    """Yield a finding for a process that compiles for long: in which function, in which phase."""
+    for process in processes:
+        if process.seconds < _LONG:
+            continue
+        by_function: dict[SourceLine | None, list[JobCompile]] = defaultdict(list)
+        for each in process.compiles:
+            by_function[each.location].append(each)
+        sums = {place: sum(c.seconds for c in group) for place, group in by_function.items()}
+        place = max(sums, key=lambda each: sums[each], default=None)
+        group = by_function[place]
+        function = group[0].function if group else ""
+        label = process_label(process) if len(processes) > 1 else "the job"
+        largest = sorted(process.compile_time.phases, key=lambda each: -each.seconds)[:3]
+        phases = ", ".join(f"{each.name} {format_seconds(each.seconds)}" for each in largest)
+        yield Finding(
+            "compile-time",
+            f"{label} compiled for {format_seconds(process.seconds)}, "
+            f"{format_seconds(sums.get(place, 0.0))} of it {function or 'one function'} in "
+            f"{len(group)} compiles; the longest phases are {phases}",
+            (place,) if place else (),
+            Cost(process.seconds, "s once", "measured"),
+            () if _has_hits(process) else (_KEEP_CACHE,),
+            "compiles",
+        )
+
+
+def _has_hits(process: JobProcess) -> bool:
+    return any(lookup.state == "hit" for lookup in process.lookups)
+
+
+def _find_idle_gpu(job: Job) -> Iterator[Finding]:
+    """Yield a finding for each profile in which the GPU often waits for the host."""
+    for profile in job.profiles:
+        idle = profile.span - profile.busy
+        if profile.span and idle >= _IDLE_SHARE * profile.span:
+            between = " and ".join(map(short_kernel_name, profile.gap_between))
+            yield Finding(
+                "gpu-idle",
+                f"in {profile.name} the GPU runs no kernel for {format_seconds(idle)} of "
+                f"{format_seconds(profile.span)}; the longest gap, {format_seconds(profile.gap)}, "
+                f"is between {between}",
+                cost=Cost(idle, "s of the profile", "measured"),
+                actions=(_LAUNCH_LESS,),
+                section="kernels",
+            )
+
+
+def _find_waits_for_ranks(job: Job) -> Iterator[Finding]:
+    """Yield a finding if the collectives take much longer in one profile than in another: a rank
+    runs them from when it comes until the last one has come.
+    """
+    seconds = {profile.name: _seconds_in_collectives(profile) for profile in job.profiles}
+    if len(seconds) < 2:
+        return
+    slow = max(job.profiles, key=lambda each: seconds[each.name])
+    fast = min(job.profiles, key=lambda each: seconds[each.name])
+    waits = seconds[slow.name] - seconds[fast.name]
+    if seconds[fast.name] and waits >= _IDLE_SHARE * slow.span:
+        yield Finding(
+            "ranks-wait",
+            f"collectives take {format_seconds(seconds[slow.name])} in {slow.name} and "
+            f"{format_seconds(seconds[fast.name])} in {fast.name}: the first rank waits in them "
+            "for the second",
+            cost=Cost(waits, "s of the profile", "measured"),
+            section="kernels",
+        )
+
+
+def _seconds_in_collectives(profile: DeviceProfile) -> float:
+    return sum(each.seconds for each in profile.kernels if each.name.startswith(_COLLECTIVE))

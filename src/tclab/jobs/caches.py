@@ -1,0 +1,62 @@
+"""Say why a process missed a cache that another one beside it may have filled: by the parts of the
+key that they do not share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from tclab.jobs.process import ReadProcess
+from tclab.model import CacheLookup, JobProcess, KeyPart
+
+Parts = Mapping[str, tuple[str, str]]
+
+#: The part of a key that is the graph itself.
+_GRAPH = "gm"
+#: The most parts that are named.
+_MOST = 6
+
+
+def explain_misses(processes: Sequence[ReadProcess]) -> tuple[JobProcess, ...]:
+    """Return the processes; each look-up names the parts of its key that an earlier process had
+    otherwise for the same graph.
+    """
+    explained = []
+    for number, each in enumerate(processes):
+        earlier = processes[:number][::-1]
+        lookups = (
+            _explain(lookup, parts, earlier)
+            for lookup, parts in zip(each.process.lookups, each.parts)
+        )
+        explained.append(replace(each.process, lookups=tuple(lookups)))
+    return tuple(explained)
+
+
+def _explain(lookup: CacheLookup, parts: Parts, others: Sequence[ReadProcess]) -> CacheLookup:
+    if lookup.state == "hit" or not parts:
+        return lookup
+    for name, found in _same_graph(lookup, parts, others):
+        changed = tuple(_changed(found, parts))
+        if changed:
+            return replace(lookup, beside=name, changed=changed[:_MOST])
+    return lookup
+
+
+def _same_graph(
+    lookup: CacheLookup, parts: Parts, others: Sequence[ReadProcess]
+) -> Iterator[tuple[str, Parts]]:
+    """Yield the name of each process that looked up the same graph in the same cache, with the
+    parts of its key.
+    """
+    for other in others:
+        for of_other, found in zip(other.process.lookups, other.parts):
+            if of_other.cache == lookup.cache and found.get(_GRAPH) == parts.get(_GRAPH):
+                yield other.process.name, found
+
+
+def _changed(before: Parts, after: Parts) -> Iterator[KeyPart]:
+    """Yield the parts that differ, settings first: their values are readable."""
+    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    for name in sorted(names, key=lambda name: "config" not in name):
+        yield KeyPart(name, *(side.get(name, ("", ""))[1] for side in (before, after)))

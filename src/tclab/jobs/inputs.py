@@ -1,0 +1,104 @@
+"""Find the traces and profiles of a job: in a folder, compressed, or in an archive. Nothing is
+unpacked to disk, and no link is followed out of a folder.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import tarfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from tclab.errors import BadRequest
+
+#: What `TORCH_TRACE` is for, in the next step of an error.
+_MAKE_ONE = "run the job with TORCH_TRACE=FOLDER set, and open that folder"
+#: A trace's first line begins with one of these letters; the profiler's JSON with a brace.
+_LEVELS = tuple("VIWEC")
+_ARCHIVES = (".tar", ".tar.gz", ".tgz")
+#: What reading a damaged file can raise.
+DAMAGED = (OSError, EOFError, zlib.error, tarfile.TarError, UnicodeError)
+
+
+@dataclass(frozen=True)
+class Input:
+    """One file of a job: its name, and its bytes, compressed or not."""
+
+    name: str
+    stream: IO[bytes]
+
+    def text(self) -> IO[str]:
+        """Return the content as text. Bytes that are not UTF-8 are replaced."""
+        raw = (
+            io.BufferedReader(self.stream) if isinstance(self.stream, io.RawIOBase) else self.stream
+        )
+        is_compressed = raw.read(2) == b"\x1f\x8b"
+        raw.seek(0)
+        content = gzip.GzipFile(fileobj=raw) if is_compressed else raw
+        return io.TextIOWrapper(content, encoding="utf-8", errors="replace", newline="\n")
+
+
+def find_inputs(path: Path) -> Iterator[Input]:
+    """Yield each file of a folder, of an archive, or the file itself. BadRequest for a path that is
+    none of these.
+    """
+    if path.is_dir():
+        yield from _files_below(path)
+    elif not path.is_file():
+        cause = "is no file or folder" if path.exists() else "does not exist"
+        raise BadRequest(str(path), cause, _MAKE_ONE)
+    elif path.name.endswith(_ARCHIVES):
+        yield from _members(path)
+    else:
+        with path.open("rb") as stream:
+            yield Input(path.name, stream)
+
+
+def _files_below(folder: Path) -> Iterator[Input]:
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            file = Path(place, name)
+            if not file.is_symlink() and file.is_file():
+                with file.open("rb") as stream:
+                    yield Input(str(file.relative_to(folder)), stream)
+
+
+def _members(archive: Path) -> Iterator[Input]:
+    try:
+        with tarfile.open(archive) as tar:
+            for member in tar:
+                stream = tar.extractfile(member) if member.isfile() else None
+                if stream is not None:
+                    yield Input(Path(member.name).name, stream)
+    except DAMAGED as error:
+        raise BadRequest(str(archive), f"not a readable archive: {error}", _MAKE_ONE) from error
+
+
+def kind_of(text: IO[str]) -> str:
+    """Return ``trace``, ``profile`` or '' by the first line; the position is kept."""
+    first = text.read(4096).lstrip()
+    text.seek(0)
+    if first.startswith(_LEVELS) and "] {" in first.partition("\n")[0]:
+        return "trace"
+    return "profile" if first.startswith("{") else ""
+
+
+def no_trace(path: Path) -> BadRequest:
+    """Return the error for a path without a trace or a profile."""
+    return BadRequest(str(path), "has no trace of TORCH_TRACE and no profile of PyTorch", _MAKE_ONE)
+
+
+def read_profile(text: IO[str]) -> list[dict[str, object]]:
+    """Return the events of a profile that PyTorch exported. TypeError for other JSON."""
+    data = json.load(text)
+    events = data.get("traceEvents") if isinstance(data, dict) else None
+    if not isinstance(events, list):
+        raise TypeError("it has no traceEvents")
+    return [event for event in events if isinstance(event, dict)]

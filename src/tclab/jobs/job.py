@@ -1,0 +1,149 @@
+"""Open a job: every trace and profile at some paths, as one value."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tclab.capturing.trace.records import Log, read_log
+from tclab.findings.jobs import find_in_job
+from tclab.jobs import inputs, ranks
+from tclab.jobs.caches import explain_misses
+from tclab.jobs.process import ReadProcess, read_process
+from tclab.jobs.profile import read_kernels
+from tclab.model import Job, JobProcess, map_texts, process_label
+from tclab.text import redaction, user_lines
+
+# os.environ['TORCHINDUCTOR_CACHE_DIR'] = '/tmp/cache'
+_VARIABLE = re.compile(r"^os\.environ\['(\w+)'\] = '((?:[^'\\\n]|\\.)*)'", re.MULTILINE)
+
+#: How a whole path begins, that of this machine's temporary folder and home among them.
+_WHOLE_PATHS = ("/", "<tmp>/", "~/")
+
+
+@dataclass
+class _Read:
+    """What was read so far."""
+
+    processes: list[ReadProcess] = field(default_factory=list)
+    profiles: list[tuple[str, list[dict[str, Any]]]] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
+    variables: dict[str, str] = field(default_factory=dict)
+
+
+def open_job(paths: Sequence[Path]) -> Job:
+    """Return the job whose traces and profiles are at `paths`: folders, files, compressed files and
+    archives. BadRequest where there is neither a trace nor a profile.
+    """
+    read = _Read()
+    for path in paths:
+        before = len(read.processes) + len(read.profiles)
+        prefix = f"{path.name}/" if len(paths) > 1 and path.is_dir() else ""
+        for each in inputs.find_inputs(path):
+            _read_input(each, prefix, read)
+        if len(read.processes) + len(read.profiles) == before:
+            raise inputs.no_trace(path)
+    return _build(read, ", ".join(path.name or str(path) for path in paths))
+
+
+def _read_input(each: inputs.Input, prefix: str, read: _Read) -> None:
+    name = prefix + each.name
+    try:
+        text = each.text()
+        kind = inputs.kind_of(text)
+        if kind == "trace":
+            log = read_log(text)
+            read.processes.append(read_process(name, log))
+            read.variables.update(_read_variables(log))
+        elif kind == "profile":
+            read.profiles.append((name, inputs.read_profile(text)))
+        else:
+            read.others.append(f"{name}: neither a trace nor a profile")
+    except (*inputs.DAMAGED, ValueError, TypeError, RecursionError) as error:
+        read.others.append(f"{name}: cannot be read: {error}")
+
+
+def _read_variables(log: Log) -> Iterator[tuple[str, str]]:
+    """Yield the variables of the job's environment that its trace has."""
+    for event in log.trace.select("fx_graph_runnable"):
+        for match in _VARIABLE.finditer(event.payload):
+            yield match[1], match[2]
+
+
+def _build(read: _Read, title: str) -> Job:
+    processes = explain_misses(sorted(read.processes, key=_order))
+    profiles = tuple(read_kernels(name, events, processes) for name, events in read.profiles)
+    job = Job(title, processes, profiles, remarks=tuple(_remarks(read, processes)))
+    job = replace(job, findings=find_in_job(job, tuple(_differences(processes))))
+    return _redact(_shorten_paths(job), read.variables)
+
+
+def _order(each: ReadProcess) -> int:
+    """Ranks in their order; other processes in that of the paths."""
+    return -1 if each.process.rank is None else each.process.rank
+
+
+def _differences(processes: Sequence[JobProcess]) -> Iterator[str]:
+    """Yield where each group of ranks that compiled otherwise first went apart from the first."""
+    first, *others = ranks.group_alike([each for each in processes if each.rank is not None]) or [
+        []
+    ]
+    for group in others:
+        one, two = ranks.first_difference(first[0], group[0])
+        names = ", ".join(map(process_label, group))
+        yield f"{names} {two or 'does nothing more'}, where rank {first[0].rank} {one or 'is done'}"
+
+
+def _remarks(read: _Read, processes: Sequence[JobProcess]) -> Iterator[str]:
+    yield from read.others
+    for process in processes:
+        for reason, number in process.unread.items():
+            yield f"{process.name}: {number:,} of {process.records + number:,} not read: {reason}"
+    known = [each.rank for each in processes if each.rank is not None]
+    if missing := sorted(set(range(max(known, default=-1) + 1)) - set(known)):
+        yield f"no trace of rank {', '.join(map(str, missing))}"
+    for rank, number in Counter(known).items():
+        if number > 1:
+            yield f"{number} traces of rank {rank}: more than one job, or one that began again"
+    if versions := sorted({each.torch for each in processes if each.torch}):
+        yield f"PyTorch {', '.join(versions)}"
+    for framework in dict.fromkeys(name for each in processes for name in each.frameworks):
+        yield f"written by {framework}"
+
+
+def _shorten_paths(job: Job) -> Job:
+    """Leave out the folder that all files of the job's own code have in common."""
+    folders = {
+        os.path.dirname(line.file)
+        for process in job.processes
+        for line in _lines(process)
+        if line.file.startswith(_WHOLE_PATHS) and not user_lines.is_library_file(line.file)
+    }
+    try:
+        prefix = f"{os.path.commonpath(folders).rstrip('/')}/"
+    except ValueError:  # no folder, or of two kinds
+        return job
+    if len(prefix) == 1:
+        return job
+    shortened: Job = map_texts(job, lambda text: text.replace(prefix, ""))
+    return shortened
+
+
+def _lines(process: JobProcess) -> Iterator[Any]:
+    yield from (each.location for each in process.compiles if each.location)
+    yield from process.callers.values()
+    yield from (each.location for each in process.breaks if each.location)
+
+
+def _redact(job: Job, variables: Mapping[str, str]) -> Job:
+    """Hide what may be a token: the values of the job's own variables and of this machine's."""
+    tokens = redaction.find_tokens({**os.environ, **variables})
+    if not tokens:
+        return job
+    redacted: Job = map_texts(job, lambda text: redaction.redact_tokens(text, tokens))
+    return redacted

@@ -1,0 +1,225 @@
+"""Read one process of a job from the log that TORCH_TRACE made it write."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tclab.capturing.read.breaks import read_breaks
+from tclab.capturing.read.frames import Frame, frames_by_compile, traced_stack
+from tclab.capturing.read.graphs import read_graphs
+from tclab.capturing.read.recompiles import read_recompiles
+from tclab.capturing.read.times import read_compile_time
+from tclab.capturing.read.units import Unit, read_units
+from tclab.capturing.trace import names
+from tclab.capturing.trace.events import Event, Trace
+from tclab.capturing.trace.records import Log
+from tclab.model import CacheLookup, JobCompile, JobGraph, JobProcess, SourceLine, source_lines
+from tclab.text.scrub import scrub
+from tclab.text.user_lines import is_library_file
+
+# fx_graph_cache_miss, aotautograd_cache_bypass
+_LOOKUP = re.compile(r"(?P<cache>aotautograd|fx_graph)_cache_(?P<state>hit|miss|bypass)")
+_CACHES = {"aotautograd": "AOTAutograd", "fx_graph": "Inductor"}
+# [ergse2eclekktmudxk5h4tov7jntkvq5rwchcvugfzubxmrspxv] inductor_config[debug]: False
+_PART = re.compile(r"\[(?P<digest>\w+)\] (?P<name>[^:]+): (?P<value>.*)", re.DOTALL)
+# # kernel path: /tmp/torchinductor_reader/de/cdekynprjpa3uawgtwphdw5pa4iq6gxp5r7gzfhq4q.py
+_KERNEL_PATH = re.compile(r"^# kernel path: \S*?(?P<name>\w+)\.py$")
+# triton_poi_fused_relu_0 = async_compile.triton('triton_poi_fused_relu_0', '''
+_DEFINITION = re.compile(r"^(?P<name>\w+) = async_compile\.")
+# torch version: 2.11.0+cu130
+_VERSION = re.compile(r"^# torch version: (\S+)", re.MULTILINE)
+#: Characters of a value that a part of a key keeps.
+_MOST = 160
+#: The records of frameworks, and what writes them.
+_FRAMEWORKS = {
+    "vllm_compilation_config": "vLLM",
+    "vllm_piecewise_split_graph": "vLLM, piecewise",
+}
+
+
+@dataclass(frozen=True)
+class ReadProcess:
+    """A process, and the parts of the key of each of its look-ups, in the same order: name → digest
+    and value.
+    """
+
+    process: JobProcess
+    parts: tuple[Mapping[str, tuple[str, str]], ...]
+
+
+def read_process(name: str, log: Log) -> ReadProcess:
+    """Return what the log of one process says."""
+    trace = log.trace
+    lookups, parts = zip(*_read_lookups(trace)) if any(_lookups(trace)) else ((), ())
+    compiles = tuple(_read_compiles(trace))
+    return ReadProcess(
+        JobProcess(
+            name=name,
+            rank=log.rank,
+            torch=_read_version(trace),
+            compiles=compiles,
+            breaks=read_breaks(trace),
+            recompiles=read_recompiles(trace),
+            graphs=tuple(_read_graphs(trace)),
+            lookups=lookups,
+            compile_time=read_compile_time(trace),
+            cuda_graph_skips=_read_skips(trace),
+            collectives=tuple(e.payload for e in trace.select("inductor_collective_schedule")),
+            frameworks=tuple(title for key, title in _FRAMEWORKS.items() if log.counts[key]),
+            callers=_read_callers(trace),
+            records=sum(log.counts.values()),
+            unread=dict(log.unread),
+        ),
+        parts,
+    )
+
+
+def _read_version(trace: Trace) -> str:
+    for event in trace.select(names.METRICS):
+        if version := event.data.get("pytorch_version"):
+            return str(version)
+    texts = (event.payload for event in trace.select("torch_version", "fx_graph_runnable"))
+    found = (_VERSION.search(text) for text in texts)
+    return next((match[1] for match in found if match), "")
+
+
+# ------------------------------------------------------------------------------ compiles
+
+
+def _read_compiles(trace: Trace) -> Iterator[JobCompile]:
+    frames = frames_by_compile(trace)
+    for event in trace.select(names.METRICS, "bwd_compilation_metrics"):
+        data: Mapping[str, Any] = event.data or {}
+        frame = frames.get(event.compile_id) or _frame_of_metrics(data)
+        yield JobCompile(
+            compile_id=event.compile_id,
+            function=frame.function if frame else "",
+            location=frame.location if frame else None,
+            direction="forward" if event.name == names.METRICS else "backward",
+            own=not (frame and is_library_file(frame.file)),
+            seconds=_seconds(data),
+            backend=float(data.get("backend_compile_time_s") or 0.0),
+            guards=int(data.get("guard_count") or 0),
+            operations=int(data.get("graph_op_count") or 0),
+            failure=scrub(_failure(data)),
+        )
+
+
+def _frame_of_metrics(data: Mapping[str, Any]) -> Frame | None:
+    """Return the frame that the metrics of a compile name; a cut log may lack its begin."""
+    file, line = data.get("co_filename"), data.get("co_firstlineno")
+    return Frame(str(data.get("co_name") or ""), file, int(line)) if file and line else None
+
+
+def _read_callers(trace: Trace) -> dict[str, SourceLine]:
+    """Map each function of a library that was compiled to the line of the job's own code that led
+    to it.
+    """
+    callers: dict[str, SourceLine] = {}
+    for event in trace.select(names.START):
+        stack = event.data["stack"]
+        own = [frame for frame in stack if not is_library_file(frame["filename"])]
+        if own and is_library_file(stack[-1]["filename"]):
+            frame = traced_stack(stack[-1:])[0]
+            callers.setdefault(f"{frame.file}:{frame.function}", traced_stack(own[-1:])[0])
+    return callers
+
+
+def _seconds(data: Mapping[str, Any]) -> float:
+    whole = data.get("entire_frame_compile_time_s")
+    return float(whole) if whole is not None else float(data.get("duration_us") or 0) / 1e6
+
+
+def _failure(data: Mapping[str, Any]) -> str:
+    kind, reason = data.get("fail_type"), str(data.get("fail_reason") or "")
+    return f"{kind}: {next(iter(reason.splitlines()), '')}" if kind else ""
+
+
+def _read_skips(trace: Trace) -> tuple[str, ...]:
+    reasons = (event.data.get("cudagraph_skip_reason") for event in trace.select(names.METRICS))
+    return tuple(scrub(str(reason)) for reason in reasons if reason)
+
+
+# ------------------------------------------------------------------------------ graphs
+
+
+def _read_graphs(trace: Trace) -> Iterator[JobGraph]:
+    codes = [event.payload for event in trace.select("inductor_output_code")]
+    units = read_units(trace, read_graphs(trace, "post_grad"), count_work=False)
+    keys = iter([_key_of(event) for event in trace.events if event.name in _KEY_EVENTS])
+    with_code = iter(codes)
+    for unit in units:
+        code = next(with_code, "") if unit.wrapper else ""
+        yield _read_graph(unit, code, next(keys, ""))
+
+
+_KEY_EVENTS = ("fx_graph_cache_hit", "fx_graph_cache_miss", "fx_graph_cache_bypass")
+
+
+def _key_of(event: Event[Any]) -> str:
+    return str(_json(event.payload).get("key") or "")
+
+
+def _read_graph(unit: Unit, code: str, key: str) -> JobGraph:
+    generated = [kernel for kernel in unit.kernels if kernel.category != "extern"]
+    graph = unit.output.graph
+    lines = (node.source for node in graph.nodes if node.source) if graph else ()
+    return JobGraph(
+        compile_id=unit.compile_id,
+        direction=unit.direction,
+        key=key,
+        kernels={kernel.kernel_name: kernel.source_lines for kernel in generated},
+        files=dict(_read_kernel_files(code)),
+        library_calls=len(unit.kernels) - len(generated),
+        lines=tuple(dict.fromkeys(lines)),
+    )
+
+
+def _read_kernel_files(code: str) -> Iterator[tuple[str, str]]:
+    """Yield the name of each kernel's file, and the kernel that the next definition makes."""
+    file = ""
+    for line in source_lines(code):
+        if path := _KERNEL_PATH.match(line):
+            file = path["name"]
+        elif file and (definition := _DEFINITION.match(line)):
+            yield file, definition["name"]
+            file = ""
+
+
+# ------------------------------------------------------------------------------ caches
+
+
+def _lookups(trace: Trace) -> Iterator[tuple[Event[Any], re.Match[str]]]:
+    for event in trace.events:
+        if match := _LOOKUP.fullmatch(event.name):
+            yield event, match
+
+
+def _read_lookups(
+    trace: Trace,
+) -> Iterator[tuple[CacheLookup, Mapping[str, tuple[str, str]]]]:
+    for event, match in _lookups(trace):
+        data = _json(event.payload)
+        reason = scrub(" ".join(str(data.get("cache_bypass_reason") or "").split()))
+        cache, key = _CACHES[match["cache"]], str(data.get("key") or "")
+        lookup = CacheLookup(event.compile_id, cache, match["state"], key, reason)
+        yield lookup, dict(_read_parts(data.get("components") or ()))
+
+
+def _read_parts(components: object) -> Iterator[tuple[str, tuple[str, str]]]:
+    if isinstance(components, list):
+        for component in components:
+            if match := _PART.match(str(component)):
+                yield match["name"], (match["digest"], scrub(match["value"][:_MOST]))
+
+
+def _json(payload: str) -> Mapping[str, Any]:
+    try:
+        data = json.loads(payload or "{}")
+    except ValueError:
+        return {}
+    return data if isinstance(data, dict) else {}

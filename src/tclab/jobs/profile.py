@@ -1,0 +1,216 @@
+"""Read what the GPU ran from a profile that PyTorch exported, beside the traces of the same job.
+
+A kernel is joined to its graph by what the profile says of its launch: the file of the kernel, the
+key of the compiled graph around it, the compile id of the region around it. A kernel that a CUDA
+graph replays has no launch of its own, and is joined by its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tclab.model import DeviceKernel, DeviceProfile, JobGraph, JobProcess
+
+Event = Mapping[str, Any]
+
+# Torch-Compiled Region: 0/1
+_REGION = re.compile(r"Torch-Compiled Region: (\d+/\d+)")
+# ## Call CompiledFxGraph fhkipdfh2c6q52223zj6goq3453g355ewkn54l55qv4hujc7wabj ##
+_CALL = re.compile(r"## Call CompiledFxGraph (\w+) ##")
+_ON_DEVICE = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
+_ON_HOST = frozenset({"cpu_op", "user_annotation"})
+#: The profiler's times are in µs.
+_SECONDS = 1e-6
+
+
+@dataclass(frozen=True)
+class _Launch:
+    """What the host was doing when it launched a kernel."""
+
+    key: str = ""  # of the compiled graph; where the cache was off, the number of the call
+    compile_id: str = ""
+    file: str = ""  # of a generated kernel, without its folder
+    configuration: str = ""
+
+
+@dataclass
+class _Sum:
+    times: int = 0
+    seconds: float = 0.0
+    category: str = ""
+    launches: list[_Launch] = field(default_factory=list)
+
+
+def read_kernels(
+    name: str, events: Sequence[Event], processes: Sequence[JobProcess]
+) -> DeviceProfile:
+    """Return the kernels of a profile by name, the longest time first."""
+    device = [e for e in events if e.get("cat") in _ON_DEVICE and _is_span(e)]
+    launches = dict(_launches(events))
+    sums: dict[tuple[str, _Launch], _Sum] = defaultdict(_Sum)
+    for event in device:
+        launch = launches.get(_external_id(event), _Launch())
+        total = sums[str(event["name"]), launch]
+        total.times += 1
+        total.seconds += event["dur"] * _SECONDS
+        total.category = event["cat"]
+    graphs = _Graphs.of(processes).with_keys_of(launches.values())
+    kernels = [graphs.join(name, launch, total) for (name, launch), total in sums.items()]
+    return replace(_measure_span(device), name=name, kernels=tuple(_merge(kernels)))
+
+
+def _is_span(event: Event) -> bool:
+    return isinstance(event.get("ts"), (int, float)) and isinstance(event.get("dur"), (int, float))
+
+
+def _external_id(event: Event) -> object:
+    args = event.get("args")
+    return args.get("External id") if isinstance(args, dict) else None
+
+
+def _launches(events: Sequence[Event]) -> Iterator[tuple[object, _Launch]]:
+    """Yield the number of each operator that the host ran, and what it was a part of."""
+    by_thread: dict[object, list[Event]] = defaultdict(list)
+    for event in events:
+        if event.get("cat") in _ON_HOST and _is_span(event):
+            by_thread[event.get("pid"), event.get("tid")].append(event)
+    for thread in by_thread.values():
+        yield from _launches_of_thread(sorted(thread, key=lambda e: (e["ts"], -e["dur"])))
+
+
+def _launches_of_thread(events: Sequence[Event]) -> Iterator[tuple[object, _Launch]]:
+    around: list[
+        tuple[float, _Launch]
+    ] = []  # the end of each operator that is open, outermost first
+    for event in events:
+        while around and around[-1][0] <= event["ts"]:
+            around.pop()
+        launch = _read_launch(event, around[-1][1] if around else _Launch())
+        around.append((event["ts"] + event["dur"], launch))
+        yield _external_id(event), launch
+
+
+def _read_launch(event: Event, outer: _Launch) -> _Launch:
+    name, args = str(event.get("name")), event.get("args") or {}
+    if region := _REGION.match(name):
+        return replace(outer, compile_id=region[1], key="")
+    if call := _CALL.match(name):
+        # without a key, the calls are told apart by their numbers
+        return replace(outer, key=call[1] if call[1] != "None" else f"call {_external_id(event)}")
+    if file := str(args.get("kernel_file") or ""):
+        stem = re.split(r"[/\\]", file)[-1].removesuffix(".py")
+        return replace(outer, file=stem, configuration=_configuration(args))
+    return outer
+
+
+def _configuration(args: Mapping[str, Any]) -> str:
+    """``XBLOCK=1024, num_warps=4, num_stages=1``."""
+    named = [f"{key}={args[key]}" for key in ("num_warps", "num_stages") if key in args]
+    blocks = str(args.get("kernel_kwargs") or "").replace(",", ", ")
+    return ", ".join(filter(None, [blocks, *named]))
+
+
+# ------------------------------------------------------------------------------ joining
+
+
+@dataclass(frozen=True)
+class _Graphs:
+    """The graphs of a job by the names that a profile has for them."""
+
+    by_key: Mapping[str, JobGraph]
+    by_file: Mapping[str, tuple[JobGraph, str]]
+    by_kernel: Mapping[str, list[JobGraph]]
+
+    @classmethod
+    def of(cls, processes: Sequence[JobProcess]) -> _Graphs:
+        graphs = [graph for process in processes for graph in process.graphs]
+        by_kernel: dict[str, list[JobGraph]] = defaultdict(list)
+        for graph in graphs:
+            for kernel in graph.kernels:
+                by_kernel[kernel].append(graph)
+        files = {file: (g, kernel) for g in graphs for file, kernel in g.files.items()}
+        return cls({graph.key: graph for graph in graphs if graph.key}, files, by_kernel)
+
+    def with_keys_of(self, launches: Iterable[_Launch]) -> _Graphs:
+        """Return the same with the keys of the calls in which a known kernel was launched: a trace
+        has no key where the cache was off.
+        """
+        known = {
+            launch.key: self.by_file[launch.file][0]
+            for launch in launches
+            if launch.key and launch.file in self.by_file
+        }
+        return replace(self, by_key={**known, **self.by_key})
+
+    def join(self, name: str, launch: _Launch, total: _Sum) -> DeviceKernel:
+        """Return the kernel with the graph that it belongs to, if that is known."""
+        kernel = DeviceKernel(name, total.times, total.seconds, configuration=launch.configuration)
+        graph = self._graph(name, launch)
+        origin = ""
+        if launch.file or (graph and name in graph.kernels):
+            origin = "compiled"
+        elif total.category != "kernel":
+            origin = "copy"
+        elif launch.key or launch.compile_id:
+            origin = "in a compiled graph"
+        if graph is None:
+            return replace(kernel, origin=origin, compile_id=launch.compile_id)
+        own_name = self.by_file.get(launch.file, (graph, name))[1]
+        return replace(
+            kernel,
+            origin=origin,
+            compile_id=graph.compile_id,
+            direction=graph.direction,
+            lines=graph.kernels.get(own_name, ()),
+        )
+
+    def _graph(self, name: str, launch: _Launch) -> JobGraph | None:
+        """Return the graph around a launch; by the kernel's file or name if one graph has it."""
+        if launch.file in self.by_file:
+            return self.by_file[launch.file][0]
+        if launch.key in self.by_key:
+            return self.by_key[launch.key]
+        of_name = self.by_kernel.get(name, [])
+        return of_name[0] if len(of_name) == 1 else None
+
+
+def _merge(kernels: Sequence[DeviceKernel]) -> list[DeviceKernel]:
+    """Merge equal rows, and return them with the longest time first."""
+    merged: dict[DeviceKernel, DeviceKernel] = {}
+    for kernel in kernels:
+        key = replace(kernel, times=0, seconds=0.0)
+        old = merged.get(key, key)
+        merged[key] = replace(
+            old, times=old.times + kernel.times, seconds=old.seconds + kernel.seconds
+        )
+    return sorted(merged.values(), key=lambda kernel: (-kernel.seconds, kernel.name))
+
+
+# ------------------------------------------------------------------------------ time
+
+
+def _measure_span(device: Sequence[Event]) -> DeviceProfile:
+    """Return how long the GPU was in use, and the longest time in which it was not."""
+    ordered = sorted(device, key=lambda event: event["ts"])
+    if not ordered:
+        return DeviceProfile("")
+    begin = end = ordered[0]["ts"]
+    busy, gap, between, last = 0.0, 0.0, ("", ""), ""
+    for event in ordered:
+        start, stop = event["ts"], event["ts"] + event["dur"]
+        if start - end > gap:
+            gap, between = start - end, (last, str(event["name"]))
+        busy += max(0.0, stop - max(start, end))
+        if stop > end or not last:
+            end, last = max(end, stop), str(event["name"])
+    return DeviceProfile(
+        "",
+        span=(end - begin) * _SECONDS,
+        busy=busy * _SECONDS,
+        gap=gap * _SECONDS,
+        gap_between=between if gap else (),
+    )

@@ -1,0 +1,48 @@
+"""Compare the processes of a job: which did the same, and where two first went apart."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+
+from tclab.model import JobProcess
+
+#: A step of a process in words; two processes did the same if all their steps are equal.
+Step = str
+
+
+def group_alike(processes: Sequence[JobProcess]) -> list[list[JobProcess]]:
+    """Group the processes that compiled the same, in the order of the first of each group."""
+    groups: dict[tuple[Step, ...], list[JobProcess]] = defaultdict(list)
+    for process in processes:
+        groups[tuple(list_steps(process))].append(process)
+    return list(groups.values())
+
+
+def first_difference(one: JobProcess, other: JobProcess) -> tuple[Step, Step]:
+    """Return the first step that differs on both sides; '' where a side has no further step."""
+    pairs = zip_longest(list_steps(one), list_steps(other), fillvalue="")
+    return next((pair for pair in pairs if pair[0] != pair[1]), ("", ""))
+
+
+def list_steps(process: JobProcess) -> Iterator[Step]:
+    """Yield what a process compiled, in order: frames with the guards that failed before them, the
+    kernels of each graph, its collectives, and what the caches said.
+    """
+    reasons = {each.compile_id: each.reasons for each in process.recompiles.recompiles}
+    for each in process.compiles:
+        why = "".join(f", since {reason}" for reason in reasons.get(each.compile_id, ())[:1])
+        ended = f", which failed: {each.failure}" if each.failure else ""
+        place = f" ({each.location})" if each.location else ""
+        yield (
+            f"compiles {each.function or 'a frame'}{place} {each.compile_id}, {each.direction}, "
+            f"{each.operations} operations{why}{ended}"
+        )
+    for graph in process.graphs:
+        kernels = ", ".join(graph.kernels) or "no generated kernel"
+        yield f"has the graph {graph.compile_id}, {graph.direction}: {kernels}"
+    for number, schedule in enumerate(process.collectives):
+        yield f"schedules the collectives of graph {number}: {schedule}"
+    for lookup in process.lookups:
+        yield f"finds a {lookup.state} in the cache of {lookup.cache} for {lookup.compile_id}"

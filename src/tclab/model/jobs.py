@@ -1,0 +1,224 @@
+"""A job: what a real run of one or more processes left behind, in its traces and profiles."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from tclab.model.artifacts import SourceLine
+from tclab.model.codec import Json, decode, encode_object, kind
+from tclab.model.compiles import Breaks, Recompiles
+from tclab.model.findings import Finding
+from tclab.model.reports import CompileTime
+
+JOB_FORMAT = "tclab job 1"
+
+
+@kind("job-compile")
+@dataclass(frozen=True)
+class JobCompile:
+    """One compile in a job: of a frame, or of its backward.
+
+    `own` means that the function is not of an installed package. `seconds` are those of the whole
+    compile, `backend` those of them in AOTAutograd and below. `operations` counts the calls in
+    Dynamo's graph. `failure` is the error that ended it, or ''.
+    """
+
+    kind: ClassVar[str]
+    compile_id: str
+    function: str = ""
+    location: SourceLine | None = None
+    direction: str = "forward"
+    own: bool = True
+    seconds: float = 0.0
+    backend: float = 0.0
+    guards: int = 0
+    operations: int = 0
+    failure: str = ""
+
+
+@kind("cache-lookup")
+@dataclass(frozen=True)
+class CacheLookup:
+    """A look-up in a compile cache: ``hit``, ``miss`` or ``bypass``, with its `reason`. `changed`
+    are the parts of the key that another process, `beside`, had otherwise for the same graph.
+    """
+
+    kind: ClassVar[str]
+    compile_id: str
+    cache: str
+    state: str
+    key: str = ""
+    reason: str = ""
+    beside: str = ""
+    changed: tuple[KeyPart, ...] = ()
+
+
+@kind("key-part")
+@dataclass(frozen=True)
+class KeyPart:
+    """A part of a cache's key that differs between two processes, such as
+    ``inductor_config[max_autotune]``, and its value in the other one and here. A value is '' where
+    a side has no such part.
+    """
+
+    kind: ClassVar[str]
+    name: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        """``inductor_config[max_autotune]: False → True``."""
+        return f"{self.name}: {self.before or 'nothing'} → {self.after or 'nothing'}"
+
+
+@kind("job-graph")
+@dataclass(frozen=True)
+class JobGraph:
+    """One graph that Inductor compiled or found in its cache. `key` is that of Inductor's cache, by
+    which a profile names the graph. `kernels` are the generated ones by name, with the lines that
+    each computes; `files` maps the name of a kernel's file to the kernel.
+    """
+
+    kind: ClassVar[str]
+    compile_id: str
+    direction: str = ""
+    key: str = ""
+    kernels: Mapping[str, tuple[SourceLine, ...]] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+    library_calls: int = 0
+    lines: tuple[SourceLine, ...] = ()
+
+
+@kind("job-process")
+@dataclass(frozen=True)
+class JobProcess:
+    """One process of a job, read from its trace `name`. `rank` is None outside of
+    torch.distributed. `records` counts those that were read, `unread` the others by reason.
+    `collectives` are the schedules of its graphs with communication, `frameworks` what else wrote
+    to the trace. `callers` has the line of the job's own code that led to the compile of a function
+    of a library: ``file:function`` → line.
+    """
+
+    kind: ClassVar[str]
+    name: str
+    rank: int | None = None
+    torch: str = ""
+    compiles: tuple[JobCompile, ...] = ()
+    breaks: Breaks = field(default_factory=Breaks)
+    recompiles: Recompiles = field(default_factory=Recompiles)
+    graphs: tuple[JobGraph, ...] = ()
+    lookups: tuple[CacheLookup, ...] = ()
+    compile_time: CompileTime = field(default_factory=CompileTime)
+    cuda_graph_skips: tuple[str, ...] = ()
+    collectives: tuple[str, ...] = ()
+    frameworks: tuple[str, ...] = ()
+    callers: Mapping[str, SourceLine] = field(default_factory=dict)
+    records: int = 0
+    unread: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        """The seconds of all its compiles; those of the phases where no compile says its own."""
+        return sum(each.seconds for each in self.compiles) or self.compile_time.seconds
+
+
+def process_label(process: JobProcess) -> str:
+    """Return ``rank 1``, or the name of the trace outside of torch.distributed."""
+    return process.name if process.rank is None else f"rank {process.rank}"
+
+
+@kind("device-kernel")
+@dataclass(frozen=True)
+class DeviceKernel:
+    """A kernel of a profile, by name: how often the GPU ran it, and the seconds in all.
+
+    `origin` is ``compiled`` for a kernel that Inductor wrote, ``in a compiled graph`` for another
+    that runs in one, ``copy`` for a copy or a fill, else ''. `compile_id` and `direction` name the
+    graph, `lines` what it computes; they are known where the trace of the job is beside the
+    profile. `configuration` is the one that was launched, such as ``XBLOCK=1024``.
+    """
+
+    kind: ClassVar[str]
+    name: str
+    times: int
+    seconds: float
+    origin: str = ""
+    compile_id: str = ""
+    direction: str = ""
+    lines: tuple[SourceLine, ...] = ()
+    configuration: str = ""
+
+
+_ANONYMOUS = "(anonymous namespace)::"
+_TEMPLATE = re.compile(r"<[^<>]*>")
+_OPERATOR = re.compile(r"operator\s*(?:\(\)|[<>=!+*/-]+)")
+
+
+def short_kernel_name(name: str) -> str:
+    """Return the name of a C++ kernel without namespaces, template arguments and parameters:
+    ``multi_tensor_apply_kernel``. Other names stay.
+    """
+    # std::enable_if<(((8)>(0)))&&vllm::_typeConvert<c10::BFloat16>::exists, void>::type …
+    text = _OPERATOR.sub("operator", name.replace(_ANONYMOUS, "").replace(")>(", ")("))
+    while (shorter := _TEMPLATE.sub("", text)) != text:
+        text = shorter
+    text = text.partition("(")[0].strip()
+    text = text.rpartition("::")[2].rpartition(" ")[2]
+    return text if "::" in name and text else name
+
+
+@kind("profile")
+@dataclass(frozen=True)
+class DeviceProfile:
+    """A profile: its kernels, the longest time first. `span` are the seconds from the begin of the
+    first kernel to the end of the last one, `busy` those in which any ran; `gap` is the longest
+    time between two, which the kernels `gap_between` enclose.
+    """
+
+    kind: ClassVar[str]
+    name: str
+    kernels: tuple[DeviceKernel, ...] = ()
+    span: float = 0.0
+    busy: float = 0.0
+    gap: float = 0.0
+    gap_between: tuple[str, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        """The sum of the seconds of all kernels."""
+        return sum(kernel.seconds for kernel in self.kernels)
+
+
+@kind("job")
+@dataclass(frozen=True)
+class Job:
+    """A job, opened; `title` names where it was read from. `findings` are what its reader can act
+    on, dearest first; `remarks` say what could not be read and what was assumed.
+    """
+
+    kind: ClassVar[str]
+    title: str = ""
+    processes: tuple[JobProcess, ...] = ()
+    profiles: tuple[DeviceProfile, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    def to_json(self) -> str:
+        """Return the job as one JSON object, which `from_json` reads."""
+        data = {"format": JOB_FORMAT, **encode_object(self)}
+        return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Job:
+        """Read the text that `to_json` made. ValueError or TypeError for other JSON."""
+        data: Json = json.loads(text)
+        if not isinstance(data, dict) or data.pop("format", None) != JOB_FORMAT:
+            raise ValueError(f"not a job of the format {JOB_FORMAT!r}")
+        job = decode(data)
+        if not isinstance(job, cls):
+            raise TypeError("it has no job")
+        return job

@@ -1,0 +1,32 @@
+"""What the first screen of a job says in one sentence."""
+
+from __future__ import annotations
+
+from tclab.model import Job, format_seconds
+from tclab.render.parts import count
+
+
+def title(job: Job) -> str:
+    """Return the heading of the page."""
+    return f"The job {job.title}"
+
+
+def verdict(job: Job) -> str:
+    """Return how many processes, compiles, breaks and kernels there are, and the seconds."""
+    pieces = []
+    if job.processes:
+        compiles = sum(len(each.compiles) for each in job.processes)
+        seconds = max(each.seconds for each in job.processes)
+        a_process = " in the longest process" if len(job.processes) > 1 else ""
+        pieces.append(count(len(job.processes), "process", "processes"))
+        pieces.append(f"{count(compiles, 'compile')}, {format_seconds(seconds)}{a_process}")
+        pieces.append(count(sum(len(each.breaks) for each in job.processes), "graph break"))
+        pieces.append(
+            count(sum(len(each.recompiles.recompiles) for each in job.processes), "recompile")
+        )
+    pieces += [
+        f"{profile.name}: {count(sum(k.times for k in profile.kernels), 'kernel')} in "
+        f"{format_seconds(profile.seconds)} of the GPU"
+        for profile in job.profiles
+    ]
+    return "; ".join(pieces) + "."

@@ -1,0 +1,87 @@
+"""Programs that are run as jobs for these tests, in processes of their own with TORCH_TRACE set."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+SRC = Path(__file__).resolve().parents[2] / "src"
+
+#: A captured job: what the capture read is written beside the trace of the same compile.
+CAPTURED = """
+    import json, sys
+    import torch
+    from tclab.capturing import capture
+    from tclab.model import encode
+
+    def scale(x, factor):
+        y = torch.relu(x) * factor
+        print("scaled")
+        return (y.sin() + 1).sum(-1)
+
+    captured = capture(scale)
+    captured(torch.ones(4, 8), 2)
+    captured(torch.ones(6, 8), 2)
+    seen = {
+        "breaks": captured.breaks, "recompiles": captured.recompiles, "guards": captured.guards,
+        "dynamo": captured.graphs, "post_grad": captured.post_grad, "kernels": captured.kernels,
+        "symbols": captured.symbols,
+    }
+    json.dump({name: encode(value) for name, value in seen.items()}, open(sys.argv[1], "w"))
+"""
+
+#: A job without a capture, whose caches are on: one of its settings is the argument.
+CACHED = """
+    import sys
+    import torch
+    import torch._inductor.config as config
+
+    config.epilogue_fusion = sys.argv[1] == "yes"
+
+    def wave(x):
+        return torch.sin(x) * 2
+
+    torch.compile(wave)(torch.ones(8))
+"""
+
+#: Two ranks; the second compiles another size once.
+RANKS = """
+    import os
+    import torch
+    import torch.distributed as dist
+
+    rank = int(os.environ["RANK"])
+    dist.init_process_group("gloo")
+
+    def double(x):
+        return x * 2
+
+    compiled = torch.compile(double, backend="eager")
+    for size in (4, 5 if rank else 4):
+        compiled(torch.ones(size))
+    dist.destroy_process_group()
+"""
+
+
+def start(folder: Path, code: str, *arguments: str, **variables: str) -> subprocess.Popen[str]:
+    """Start a program in `folder`. Its trace is written to the folder ``trace`` there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "job.py").write_text(textwrap.dedent(code), encoding="utf-8")
+    trace = folder / variables.pop("trace", "trace")
+    return subprocess.Popen(
+        [sys.executable, "job.py", *arguments],
+        cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": str(SRC), "TORCH_TRACE": str(trace), **variables},
+    )  # fmt: skip
+
+
+def run(folder: Path, code: str, *arguments: str, **variables: str) -> Path:
+    """Run a program in `folder`, and return the folder of its trace."""
+    trace = folder / variables.get("trace", "trace")
+    with start(folder, code, *arguments, **variables) as job:
+        _, errors = job.communicate(timeout=300)
+    assert job.returncode == 0, errors
+    return trace
