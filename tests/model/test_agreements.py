@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from tclab.model import DIFFERS, EQUAL, RANDOM, Agreement, Difference, Report, SourceLine
 
@@ -14,6 +15,13 @@ def test_one_line_for_each_verdict() -> None:
     assert str(Agreement(EQUAL, ulps=1)) == "equal to eager, to 1 ulp"
     measured = Agreement(EQUAL, ulps=90, relative=3e-7, eager_error=2e-7)
     assert str(measured) == "equal to eager, to 3.0e-07 (eager's own error: 2.0e-07)"
+    zero = Agreement(EQUAL, ulps=90, zero_error=3e-9, eager_zero_error=2e-9)
+    assert str(zero) == (
+        "equal to eager, to 3.0e-09 where all values are 0 but for rounding (eager's own error: "
+        "2.0e-09)"
+    )
+    both = replace(measured, zero_error=3e-9, eager_zero_error=2e-9)
+    assert str(both).startswith(f"{measured}, and to 3.0e-09 where")
     place = SourceLine("model.py", 12)
     found = Agreement(DIFFERS, differences=(ROWS, ROWS), stage="Inductor", line=place)
     assert str(found) == (

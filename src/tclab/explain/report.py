@@ -133,6 +133,7 @@ def _add_findings(
         on_host=tuple(place for _, place in capture.on_host),
         cachings=capture.cachings,
         checkpoints=capture.checkpoints,
+        checkpoint_fix=tried.checkpoint_fix,
         compile_time=capture.compile_time,
     )
     return replace(report, findings=findings.find(evidence))

@@ -26,7 +26,8 @@ class Evidence:
 
     `recompiles` are those that ended well; `fixes` has what ends them, by the first line of the
     function (``file:line``), and `distinct` the values that each frame was compiled for: frame →
-    source → values. `on_host` are the lines whose operators run on the CPU beside a GPU.
+    source → values. `checkpoint_fix` is what makes a backward hold fewer checkpointed regions, ''
+    if nothing is known to. `on_host` are the lines whose operators run on the CPU beside a GPU.
     """
 
     calls: int = 1
@@ -45,6 +46,7 @@ class Evidence:
     on_host: tuple[str, ...] = ()
     cachings: tuple[Caching, ...] = ()
     checkpoints: tuple[Checkpoints, ...] = ()
+    checkpoint_fix: str = ""
     compile_time: CompileTime = field(default_factory=CompileTime)
 
     @property

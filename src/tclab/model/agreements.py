@@ -59,6 +59,8 @@ class Agreement:
     Where they are equal, `ulps` is the largest distance of two results, in units of the last place
     of their type; `relative` is the largest error of the compiled results relative to the largest
     value, and `eager_error` that of eager, both against float64 (None where that was not needed).
+    `zero_error` and `eager_zero_error` are the absolute errors of results that are 0 but for
+    rounding, such as a gradient whose terms cancel.
     Where they differ, `stage` is the first stage of the compiler whose results differ, `operator`
     and `line` are the first operator that does, and `way` is a change that was tried and removes
     the difference; each is empty where it was not found. `reason` says why there is no verdict,
@@ -70,6 +72,8 @@ class Agreement:
     ulps: int = 0
     relative: float | None = None
     eager_error: float | None = None
+    zero_error: float | None = None
+    eager_zero_error: float | None = None
     differences: tuple[Difference, ...] = ()
     stage: str = ""
     operator: str = ""
@@ -93,9 +97,16 @@ class Agreement:
     def _format_distance(self) -> str:
         if not self.ulps:
             return "to the bit"
-        if self.relative is None or self.eager_error is None:
+        if self.zero_error is not None:
+            eager = f" (eager's own error: {self.eager_zero_error:.1e})"
+            zero = f"to {self.zero_error:.1e} where all values are 0 but for rounding{eager}"
+            return zero if self.relative is None else f"{self._relative()}, and {zero}"
+        if self.relative is None:
             near = f"to {self.ulps} ulp{'s' * (self.ulps > 1)}"
             return near if self.ulps <= _FEW else "within rounding of the largest value"
+        return self._relative()
+
+    def _relative(self) -> str:
         return f"to {self.relative:.1e} (eager's own error: {self.eager_error:.1e})"
 
     def _format_first(self) -> str:

@@ -13,6 +13,7 @@ from tclab.explain.steps import OnStep, Step
 from tclab.explain.trials import failing
 from tclab.explain.trials.remedy import Remedy, TriedFixes
 from tclab.explain.trials.runner import TrialRunner, open_runner
+from tclab.findings.kernels import worst_checkpoints
 from tclab.model import DIFFERS, OwnCompiles
 
 if TYPE_CHECKING:
@@ -31,18 +32,20 @@ def try_fixes(
     subject: Subject, request: ExplainRequest, outcome: Outcome, on_step: OnStep
 ) -> TriedFixes:
     """Try remedies for breaks, recompiles and results unlike eager's; return those that help."""
-    from tclab.explain.trials import breaks, differing, recompiles
+    from tclab.explain.trials import blocks, breaks, differing, recompiles
 
     capture, own, agreement = outcome.capture, outcome.own, outcome.agreement
     differs = agreement.verdict == DIFFERS
-    if not (capture.breaks or capture.recompiles or differs or (own and own.cause)):
+    held = worst_checkpoints(capture.checkpoints)
+    if not (capture.breaks or capture.recompiles or differs or held or (own and own.cause)):
         return TriedFixes(capture.breaks, own=own, agreement=agreement)
     on_step(Step("trying what may help"))
     with open_runner(request) as runner:
         functions = recompiles.find_fixes(capture, subject, runner)
         hinted = breaks.try_hints(capture.breaks, functions, runner)
         agreement = differing.find_way(agreement, runner)
-        return TriedFixes(hinted, functions, _add_fix(own, runner), agreement)
+        checkpoint_fix = blocks.find_fix(held, runner) if held else ""
+        return TriedFixes(hinted, functions, _add_fix(own, runner), agreement, checkpoint_fix)
 
 
 def _add_fix(own: OwnCompiles | None, runner: TrialRunner) -> OwnCompiles | None:

@@ -6,8 +6,8 @@ import copy
 import functools
 import inspect
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -15,6 +15,7 @@ from tclab.explain import load, own_compiles, source, subject
 from tclab.explain.inputs import Call
 from tclab.explain.request import ExplainRequest
 from tclab.explain.seeds import seeded
+from tclab.explain.trials import blocks
 from tclab.explain.trials.remedy import Remedy, TrialResult
 from tclab.findings.dynamo import LIMIT
 
@@ -31,18 +32,24 @@ def attempt(request: ExplainRequest, remedy: Remedy) -> TrialResult:
             return TrialResult(agrees=_agrees(request, remedy))
         if remedy.halved:
             return _find_raising_operator(request)
-        with _torch_compile(remedy) as undo, load.import_module(where, remedy.lines) as module:
+        with (
+            blocks.record_checkpoints() if remedy.blocks else nullcontext([]) as checkpointed,
+            _torch_compile(remedy) as undo,
+            load.import_module(where, remedy.lines) as module,
+        ):
             named = subject.find(module, where, name, request.inputs, grad=request.backward)
             if remedy.whole:
                 undo()
-            return _run(named, request, remedy)
+            return _run(named, request, remedy, checkpointed)
     except (Exception, SystemExit) as error:
         return TrialResult(
             load.last_line(error) or type(error).__name__, load.find_user_line(error)
         )
 
 
-def _run(named: subject.Subject, request: ExplainRequest, remedy: Remedy) -> TrialResult:
+def _run(
+    named: subject.Subject, request: ExplainRequest, remedy: Remedy, checkpointed: Iterable[Any]
+) -> TrialResult:
     from tclab.capturing import capture
     from tclab.capturing.backward import run_backward
     from tclab.capturing.torch_private import compiler
@@ -50,8 +57,10 @@ def _run(named: subject.Subject, request: ExplainRequest, remedy: Remedy) -> Tri
     fn = named.callable
     if remedy.rebound:
         _bind_anew(fn)
-    if remedy.called_before:
+    if remedy.called_before or remedy.blocks:
         _call(fn, named.calls())
+    if remedy.blocks:
+        blocks.compile_each(checkpointed)
     calls = [
         (call.args, dict(call.kwargs)) for call in _change_arguments(fn, named.calls(), remedy)
     ]
@@ -62,7 +71,7 @@ def _run(named: subject.Subject, request: ExplainRequest, remedy: Remedy) -> Tri
                 if request.backward:
                     run_backward(result)
             return TrialResult()
-        if named.own and not remedy.whole:
+        if remedy.blocks or (named.own and not remedy.whole):
             result = capture(fn, backward=request.backward, as_it_is=True)
         else:
             options = {**request.options, **remedy.options}
@@ -112,6 +121,7 @@ def summarize(capture: Capture) -> TrialResult:
         breaks=len(capture.breaks) - len(limits),
         compiles=count_compiles(capture),
         limits=tuple(str(item.location) for item in limits),
+        held=max((each.held for each in capture.checkpoints), default=0),
     )
 
 

@@ -28,6 +28,7 @@ class Remedy:
     given, compiled in place by Module.compile or by its forward; with `whole` these do nothing, and
     the whole is compiled. With `compared` the compiled results are compared with those that eager
     has of the file as it is. With `halved` the operator on which Inductor raises is looked for.
+    With `blocks` each module that torch.utils.checkpoint is given is compiled, and not the whole.
     """
 
     description: str = ""
@@ -44,13 +45,15 @@ class Remedy:
     whole: bool = False
     compared: bool = False
     halved: bool = False
+    blocks: bool = False
 
 
 @dataclass(frozen=True)
 class TrialResult:
     """The outcome of a trial. `error` is what it raised, else ''; `compiles` counts the successful
     ones of each function, ``file:line``; `limits` are the functions at the recompile limit;
-    `agrees` says that the results are eager's. `operator` raises in Inductor, at `place`.
+    `agrees` says that the results are eager's. `operator` raises in Inductor, at `place`. `held` is
+    the most checkpointed regions that a compiled backward holds at once.
     """
 
     error: str = ""
@@ -60,15 +63,18 @@ class TrialResult:
     limits: tuple[str, ...] = ()
     agrees: bool = False
     operator: str = ""
+    held: int = 0
 
 
 @dataclass(frozen=True)
 class TriedFixes:
     """The breaks with tried hints, the fix for the recompiles of each function (``file:line``), the
-    file's own compiles, and the agreement with what makes the results equal.
+    file's own compiles, the agreement with what makes the results equal, and what makes a backward
+    hold fewer checkpointed regions.
     """
 
     breaks: Breaks = field(default_factory=Breaks)
     functions: Mapping[str, str] = field(default_factory=dict)
     own: OwnCompiles | None = None
     agreement: Agreement = field(default_factory=Agreement)
+    checkpoint_fix: str = ""
