@@ -7,7 +7,7 @@ import functools
 import inspect
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -32,8 +32,11 @@ def attempt(request: ExplainRequest, remedy: Remedy) -> TrialResult:
             return TrialResult(agrees=_agrees(request, remedy))
         if remedy.halved:
             return _find_raising_operator(request)
+        recording: AbstractContextManager[list[Any]] = nullcontext([])
+        if remedy.blocks:
+            recording = blocks.record_checkpoints()
         with (
-            blocks.record_checkpoints() if remedy.blocks else nullcontext([]) as checkpointed,
+            recording as checkpointed,
             _torch_compile(remedy) as undo,
             load.import_module(where, remedy.lines) as module,
         ):
