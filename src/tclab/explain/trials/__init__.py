@@ -13,8 +13,8 @@ from tclab.explain.steps import OnStep, Step
 from tclab.explain.trials import failing
 from tclab.explain.trials.remedy import Remedy, TriedFixes
 from tclab.explain.trials.runner import TrialRunner, open_runner
-from tclab.findings.kernels import worst_checkpoints
-from tclab.model import DIFFERS, OwnCompiles
+from tclab.findings.kernels import COMPILE_BLOCKS, worst_checkpoints
+from tclab.model import DIFFERS, Checkpoints, OwnCompiles
 
 if TYPE_CHECKING:
     from tclab.explain.request import ExplainRequest
@@ -32,7 +32,7 @@ def try_fixes(
     subject: Subject, request: ExplainRequest, outcome: Outcome, on_step: OnStep
 ) -> TriedFixes:
     """Try remedies for breaks, recompiles and results unlike eager's; return those that help."""
-    from tclab.explain.trials import blocks, breaks, differing, recompiles
+    from tclab.explain.trials import breaks, differing, recompiles
 
     capture, own, agreement = outcome.capture, outcome.own, outcome.agreement
     differs = agreement.verdict == DIFFERS
@@ -44,7 +44,7 @@ def try_fixes(
         functions = recompiles.find_fixes(capture, subject, runner)
         hinted = breaks.try_hints(capture.breaks, functions, runner)
         agreement = differing.find_way(agreement, runner)
-        checkpoint_fix = blocks.find_fix(held, runner) if held else ""
+        checkpoint_fix = _find_checkpoint_fix(held, runner) if held else ""
         return TriedFixes(hinted, functions, _add_fix(own, runner), agreement, checkpoint_fix)
 
 
@@ -77,3 +77,17 @@ def _list_remedies(cause: str, runner: TrialRunner) -> Iterator[Remedy]:
     elif "uncompiled" in cause:
         for way in failing.IN_PLACE:
             yield replace(way, description=f"Compile in place: {way.description}.")
+
+
+def _find_checkpoint_fix(held: Checkpoints, runner: TrialRunner) -> str:
+    """Return how a backward holds fewer checkpointed regions; '' if what was tried does not help.
+    `held` is what it holds now.
+    """
+    result = runner.run(Remedy(COMPILE_BLOCKS, backend="inductor", blocks=True))
+    if result is None:
+        return f"{COMPILE_BLOCKS} (Not tried.)"
+    if result.error or not (frames := sum(result.compiles.values())) or result.held >= held.held:
+        return ""
+    verb = "frame is" if frames == 1 else "frames are"
+    most = "one region" if result.held < 2 else f"{result.held} regions"
+    return f"{COMPILE_BLOCKS} Tried: {frames} {verb} compiled, no backward holds more than {most}."

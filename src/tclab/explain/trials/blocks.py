@@ -9,24 +9,6 @@ from typing import Any
 from unittest import mock
 
 from tclab.explain import subject
-from tclab.explain.trials.remedy import Remedy
-from tclab.explain.trials.runner import TrialRunner
-from tclab.findings.kernels import COMPILE_BLOCKS
-from tclab.model import Checkpoints
-
-
-def find_fix(held: Checkpoints, runner: TrialRunner) -> str:
-    """Return how a backward holds fewer checkpointed regions; '' if what was tried does not help.
-    `held` is what it holds now.
-    """
-    result = runner.run(Remedy(COMPILE_BLOCKS, backend="inductor", blocks=True))
-    if result is None:
-        return f"{COMPILE_BLOCKS} (Not tried.)"
-    if result.error or not (frames := sum(result.compiles.values())) or result.held >= held.held:
-        return ""
-    verb = "frame is" if frames == 1 else "frames are"
-    most = "one region" if result.held < 2 else f"{result.held} regions"
-    return f"{COMPILE_BLOCKS} Tried: {frames} {verb} compiled, no backward holds more than {most}."
 
 
 @contextmanager
