@@ -348,3 +348,47 @@ def test_parts_that_are_told_apart_by_a_number(write):
     assert fix.endswith(
         "Compile the whole once, in place of its parts. Tried: compiles: 1 in place of 8."
     )
+
+
+TWICE = """
+from torch.utils.checkpoint import checkpoint
+
+
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up, self.down = nn.Linear(8, 64), nn.Linear(64, 8)
+
+    def forward(self, x):
+        return x + self.down(nn.functional.gelu(self.up(x)))
+
+
+class Twice(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(Layer() for _ in range(2))
+
+    def once(self, x):
+        for layer in self.layers:
+            x = checkpoint(CALLED, x, use_reentrant=False)
+        return x
+
+    def forward(self, x):
+        return (self.once(x) * self.once(x + 1)).mean()
+
+
+def example_inputs():
+    return (torch.ones(16, 8),)
+"""
+
+
+@pytest.mark.parametrize(
+    ("called", "fixed"), [("layer", True), ("lambda y: layer(y)", False)], ids=["module", "lambda"]
+)
+def test_checkpointed_blocks_are_compiled_one_by_one(write, called, fixed):
+    write("twice.py", "import torch\nfrom torch import nn\n" + TWICE.replace("CALLED", called))
+    report = explain_named(ExplainRequest.parse("twice.py:Twice", backward=True))
+    (finding,) = (each for each in report.findings if each.name == "checkpointing")
+    actions = " ".join(finding.actions)
+    assert ("are compiled, no backward holds more than one region" in actions) == fixed
+    assert bool(actions) == fixed  # a function that is no module is not compiled, nothing is said

@@ -17,6 +17,13 @@ def test_one_line_for_each_verdict() -> None:
     assert str(measured) == "equal to eager, to 3.0e-07 (eager's own error: 2.0e-07)"
     nearer = replace(measured, eager_error=1.7e-3)
     assert "eager is 1.7e-03 from float64" in str(nearer) and "to 3.0e-07" not in str(nearer)
+    zero = Agreement(EQUAL, ulps=90, zero_error=3e-9, eager_zero_error=2e-9)
+    assert str(zero) == (
+        "equal to eager, to 3.0e-09 where all values are 0 but for rounding (eager's own error: "
+        "2.0e-09)"
+    )
+    both = replace(measured, zero_error=3e-9, eager_zero_error=2e-9)
+    assert str(both).startswith(f"{measured}, and to 3.0e-09 where")
     place = SourceLine("model.py", 12)
     found = Agreement(DIFFERS, differences=(ROWS, ROWS), stage="Inductor", line=place)
     assert str(found) == (

@@ -54,6 +54,7 @@ def build(
         calls=len(calls),
         breaks=tried.breaks,
         fixes=tried.functions,
+        checkpoint_fix=tried.checkpoint_fix,
         own=tried.own,
         agreement=agreement,
     )

@@ -28,9 +28,10 @@ class Evidence:
 
     `recompiles` are those that ended well; `fixes` has what ends them, by the first line of the
     function (``file:line``), and `distinct` the values that each frame was compiled for: frame →
-    source → values. `seconds_of` are the seconds of a compile, where it says its own. `callers`
-    has the reader's line that led to a function of a library: ``file:function`` → line. `on_host`
-    are the lines whose operators run on the CPU beside a GPU.
+    source → values. `checkpoint_fix` is what makes a backward hold fewer checkpointed regions, ''
+    if nothing is known to. `seconds_of` are the seconds of a compile, where it says its own.
+    `callers` has the reader's line that led to a function of a library: ``file:function`` → line.
+    `on_host` are the lines whose operators run on the CPU beside a GPU.
     """
 
     calls: int = 1
@@ -52,6 +53,7 @@ class Evidence:
     partitions: tuple[Partition, ...] = ()
     seconds_of: Mapping[str, float] = field(default_factory=dict)
     callers: Mapping[str, SourceLine] = field(default_factory=dict)
+    checkpoint_fix: str = ""
     compile_time: CompileTime = field(default_factory=CompileTime)
 
     @property

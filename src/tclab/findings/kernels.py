@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tclab.findings.evidence import Evidence
-from tclab.model import Cost, Finding, KernelRow, format_seconds
+from tclab.model import Checkpoints, Cost, Finding, KernelRow, format_seconds
 
 #: A call is launch-bound if launching takes this multiple of the device's time, with at least this
 #: number of launches.
@@ -46,9 +46,9 @@ _LESS_MEMORY = (
     "torch._functorch.config.activation_memory_budget = 0.5 keeps less and computes the rest "
     "again; not where memory suffices. (Not tried.)"
 )
-_COMPILE_BLOCKS = (
+COMPILE_BLOCKS = (
     "Compile the blocks one by one, with block.forward = torch.compile(block.forward), in place of "
-    "the whole. (Not tried.)"
+    "the whole."
 )
 
 
@@ -171,17 +171,26 @@ def find_saved_tensors(evidence: Evidence) -> Iterator[Finding]:
 
 def find_checkpoints(evidence: Evidence) -> Iterator[Finding]:
     """Yield a finding if a compiled backward holds more checkpointed regions than eager does."""
-    worst = max(evidence.checkpoints, key=lambda each: each.bytes, default=None)
-    if worst is None or worst.held < 2 or worst.bytes < _MORE_MEMORY * worst.one:
+    worst = worst_checkpoints(evidence.checkpoints)
+    if worst is None:
         return
+    fix = evidence.checkpoint_fix
     yield Finding(
         "checkpointing",
         "the compiled backward recomputes regions before it has used the ones before up. It holds "
         f"{worst.held} of {worst.regions} at once, {worst.bytes / 2**20:.1f} MiB, and eager one, "
         f"{worst.one / 2**20:.1f} MiB",
         cost=Cost(worst.bytes - worst.one, "byte of memory", "computed"),
-        actions=(_COMPILE_BLOCKS,),
+        actions=(fix,) if fix else (),
     )  # fmt: skip
+
+
+def worst_checkpoints(every: Iterable[Checkpoints]) -> Checkpoints | None:
+    """Return the backward graph that holds most, if it holds more than eager; else None."""
+    worst = max(every, key=lambda each: each.bytes, default=None)
+    if worst is None or worst.held < 2 or worst.bytes < _MORE_MEMORY * worst.one:
+        return None
+    return worst
 
 
 RULES = (

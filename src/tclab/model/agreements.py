@@ -59,6 +59,8 @@ class Agreement:
     Where they are equal, `ulps` is the largest distance of two results, in units of the last place
     of their type; `relative` is the largest error of the compiled results relative to the largest
     value, and `eager_error` that of eager, both against float64 (None where that was not needed).
+    `zero_error` and `eager_zero_error` are the absolute errors of results that are 0 but for
+    rounding, such as a gradient whose terms cancel.
     Where they differ, `stage` is the first stage of the compiler whose results differ, `operator`
     and `line` are the first operator that does, and `way` is a change that was tried and removes
     the difference; each is empty where it was not found. `reason` says why there is no verdict,
@@ -70,6 +72,8 @@ class Agreement:
     ulps: int = 0
     relative: float | None = None
     eager_error: float | None = None
+    zero_error: float | None = None
+    eager_zero_error: float | None = None
     differences: tuple[Difference, ...] = ()
     stage: str = ""
     operator: str = ""
@@ -93,15 +97,16 @@ class Agreement:
     def _format_distance(self) -> str:
         if not self.ulps:
             return "to the bit"
+        if self.zero_error is not None:
+            eager = f" (eager's own error: {self.eager_zero_error:.1e})"
+            zero = f"to {self.zero_error:.1e} where all values are 0 but for rounding{eager}"
+            if self.relative is None or self.eager_error is None:
+                return zero
+            return f"{_format_relative(self.relative, self.eager_error)}, and {zero}"
         if self.relative is None or self.eager_error is None:
             near = f"to {self.ulps} ulp{'s' * (self.ulps > 1)}"
             return near if self.ulps <= _FEW else "within rounding of the largest value"
-        if self.eager_error > _ROUNDS_MORE * self.relative:
-            return (
-                f"within eager's own rounding: eager is {self.eager_error:.1e} from float64, and "
-                f"the compiled code, which rounds less often, {self.relative:.1e}"
-            )
-        return f"to {self.relative:.1e} (eager's own error: {self.eager_error:.1e})"
+        return _format_relative(self.relative, self.eager_error)
 
     def _format_first(self) -> str:
         more = len(self.differences) - 1
@@ -130,3 +135,13 @@ _STEPS = {
     "Dynamo": "leave the function out of the compile with torch.compiler.disable (not tried); "
     "every backend gets what Dynamo makes",
 }
+
+
+def _format_relative(error: float, eager_error: float) -> str:
+    """Return the compiled code's error from float64 beside eager's."""
+    if eager_error > _ROUNDS_MORE * error:
+        return (
+            f"within eager's own rounding: eager is {eager_error:.1e} from float64, and the compiled "
+            f"code, which rounds less often, {error:.1e}"
+        )
+    return f"to {error:.1e} (eager's own error: {eager_error:.1e})"

@@ -90,3 +90,15 @@ def test_complex_numbers_are_compared_by_their_parts() -> None:
         False,
         True,
     ]
+
+
+def test_the_error_of_a_result_whose_terms_cancel_is_absolute() -> None:
+    """Nothing is left of 1 + 3e-17 - 1 - 3e-17 but rounding; relative to that it is a billion."""
+    exact = torch.full((4,), 1e-17, dtype=torch.float64)
+    noisy = [exact + 2e-8, exact - 3e-8]
+    eager = torch.full((4,), 1e-8)
+    found = numbers.distance_by_reference(eager, -eager, Samples(exact, noisy, EPS))
+    assert found.is_zero
+    assert not found.wrong.any()
+    assert 0.9e-8 < found.error < 1.1e-8
+    assert 0.9e-8 < found.eager_error < 1.1e-8

@@ -176,4 +176,7 @@ def _common_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _agreement_equal(found: Findings, reason: str = "") -> Agreement:
-    return Agreement(EQUAL, found.ulps, found.error, found.eager_error, reason=reason)
+    return Agreement(
+        EQUAL, found.ulps, found.error, found.eager_error, found.zero_error,
+        found.eager_zero_error, reason=reason,
+    )  # fmt: skip

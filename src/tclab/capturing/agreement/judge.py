@@ -28,11 +28,18 @@ class Findings:
     ulps: int = 0
     error: float | None = None
     eager_error: float | None = None
+    zero_error: float | None = None
+    eager_zero_error: float | None = None
 
     def add(self, distance: Distance) -> None:
         """Note the distance of two values that count as equal."""
         self.ulps = max(self.ulps, distance.ulps)
-        if distance.error is not None and distance.eager_error is not None:
+        if distance.error is None or distance.eager_error is None:
+            return
+        if distance.is_zero:
+            self.zero_error = max(self.zero_error or 0.0, distance.error)
+            self.eager_zero_error = max(self.eager_zero_error or 0.0, distance.eager_error)
+        else:
             self.error = max(self.error or 0.0, distance.error)
             self.eager_error = max(self.eager_error or 0.0, distance.eager_error)
 
@@ -162,7 +169,8 @@ def _value_difference(
         name, "values", _format_value(eager.flatten()[first].flatten()[0].item()),
         _format_value(compiled.flatten()[first].flatten()[0].item()),
         int(wrong.sum()), wrong.numel(), int(by_row.sum()) if wrong.dim() > 1 else 0,
-        len(by_row) if wrong.dim() > 1 else 0, found.error, found.eager_error,
+        len(by_row) if wrong.dim() > 1 else 0,
+        *((None, None) if found.is_zero else (found.error, found.eager_error)),
     )  # fmt: skip
 
 

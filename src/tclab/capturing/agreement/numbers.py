@@ -30,13 +30,15 @@ NEAR = 4
 class Distance:
     """The distance of two results: `wrong` marks the elements that differ. `ulps` is the largest
     distance of two elements in units in the last place; `error` and `eager_error` are the largest
-    ones from float64, relative to the largest value, None without float64.
+    ones from float64, relative to the largest value, None without float64. Where all values are 0
+    but for rounding, `is_zero`, both are absolute: relative to nothing they would say nothing.
     """
 
     wrong: torch.Tensor
     ulps: int = 0
     error: float | None = None
     eager_error: float | None = None
+    is_zero: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,15 +75,16 @@ def distance_by_reference(
     if samples is None or samples.exact.shape != left.shape:
         return Distance(plain.wrong & ~_is_near_largest(left, right, eager.dtype), plain.ulps)
     exact = samples.exact
-    scale = _largest(exact)
     explained = _explain_error(exact, samples, torch.zeros_like(exact))
+    is_zero = _largest(exact) <= _largest(explained)
+    scale = 1.0 if is_zero else _largest(exact)
     other = _error(left, exact) > FACTOR * explained + FLOOR * _spacing(exact, samples.eps)
     exact = torch.where(other & left.isfinite(), left, exact)  # float64 gives something else
     allowed = _allow_error(left, exact, samples, explained)
     errors = _error(right, exact)
     wrong = plain.wrong & (errors > allowed) & ~_is_rounded(exact, right, compiled.dtype)
-    error, own = (_largest(_error(each, samples.exact)) / (scale or 1.0) for each in (right, left))
-    return Distance(wrong, plain.ulps, error, own)
+    error, own = (_largest(_error(each, samples.exact)) / scale for each in (right, left))
+    return Distance(wrong, plain.ulps, error, own, is_zero)
 
 
 def _explain_error(exact: torch.Tensor, samples: Samples, start: torch.Tensor) -> torch.Tensor:

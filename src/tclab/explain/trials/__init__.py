@@ -13,7 +13,8 @@ from tclab.explain.steps import OnStep, Step
 from tclab.explain.trials import failing
 from tclab.explain.trials.remedy import Remedy, TriedFixes
 from tclab.explain.trials.runner import TrialRunner, open_runner
-from tclab.model import DIFFERS, OwnCompiles
+from tclab.findings.kernels import COMPILE_BLOCKS, worst_checkpoints
+from tclab.model import DIFFERS, Checkpoints, OwnCompiles
 
 if TYPE_CHECKING:
     from tclab.explain.request import ExplainRequest
@@ -35,14 +36,16 @@ def try_fixes(
 
     capture, own, agreement = outcome.capture, outcome.own, outcome.agreement
     differs = agreement.verdict == DIFFERS
-    if not (capture.breaks or capture.recompiles or differs or (own and own.cause)):
+    held = worst_checkpoints(capture.checkpoints)
+    if not (capture.breaks or capture.recompiles or differs or held or (own and own.cause)):
         return TriedFixes(capture.breaks, own=own, agreement=agreement)
     on_step(Step("trying what may help"))
     with open_runner(request) as runner:
         functions = recompiles.find_fixes(capture, subject, runner)
         hinted = breaks.try_hints(capture.breaks, functions, runner)
         agreement = differing.find_way(agreement, runner)
-        return TriedFixes(hinted, functions, _add_fix(own, runner), agreement)
+        checkpoint_fix = _find_checkpoint_fix(held, runner) if held else ""
+        return TriedFixes(hinted, functions, _add_fix(own, runner), agreement, checkpoint_fix)
 
 
 def _add_fix(own: OwnCompiles | None, runner: TrialRunner) -> OwnCompiles | None:
@@ -74,3 +77,17 @@ def _list_remedies(cause: str, runner: TrialRunner) -> Iterator[Remedy]:
     elif "uncompiled" in cause:
         for way in failing.IN_PLACE:
             yield replace(way, description=f"Compile in place: {way.description}.")
+
+
+def _find_checkpoint_fix(held: Checkpoints, runner: TrialRunner) -> str:
+    """Return how a backward holds fewer checkpointed regions; '' if what was tried does not help.
+    `held` is what it holds now.
+    """
+    result = runner.run(Remedy(COMPILE_BLOCKS, backend="inductor", blocks=True))
+    if result is None:
+        return f"{COMPILE_BLOCKS} (Not tried.)"
+    if result.error or not (frames := sum(result.compiles.values())) or result.held >= held.held:
+        return ""
+    verb = "frame is" if frames == 1 else "frames are"
+    most = "one region" if result.held < 2 else f"{result.held} regions"
+    return f"{COMPILE_BLOCKS} Tried: {frames} {verb} compiled, no backward holds more than {most}."

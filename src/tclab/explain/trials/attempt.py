@@ -6,13 +6,15 @@ import copy
 import functools
 import inspect
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from tclab.explain import load, own_agreement, own_compiles, source, subject
 from tclab.explain.inputs import Call
 from tclab.explain.request import ExplainRequest
 from tclab.explain.seeds import seeded
+from tclab.explain.trials import blocks
 from tclab.explain.trials.patching import patched_compile
 from tclab.explain.trials.remedy import Remedy, TrialResult
 from tclab.findings.dynamo import LIMIT
@@ -29,19 +31,28 @@ def attempt(request: ExplainRequest, remedy: Remedy) -> TrialResult:
         if remedy.compared:
             return TrialResult(agrees=_agrees(request, remedy))
         if remedy.halved:
-            return _raising(request)
-        with patched_compile(remedy) as undo, load.import_module(where, remedy.lines) as module:
+            return _find_raising_operator(request)
+        recording: AbstractContextManager[list[Any]] = nullcontext([])
+        if remedy.blocks:
+            recording = blocks.record_checkpoints()
+        with (
+            recording as checkpointed,
+            patched_compile(remedy) as undo,
+            load.import_module(where, remedy.lines) as module,
+        ):
             named = subject.find(module, where, name, request.inputs, grad=request.backward)
             if remedy.whole:
                 undo()
-            return _run(named, request, remedy)
+            return _run(named, request, remedy, checkpointed)
     except (Exception, SystemExit) as error:
         return TrialResult(
             load.last_line(error) or type(error).__name__, load.find_user_line(error)
         )
 
 
-def _run(named: subject.Subject, request: ExplainRequest, remedy: Remedy) -> TrialResult:
+def _run(
+    named: subject.Subject, request: ExplainRequest, remedy: Remedy, checkpointed: Iterable[Any]
+) -> TrialResult:
     from tclab.capturing import capture
     from tclab.capturing.backward import run_backward
     from tclab.capturing.torch_private import compiler
@@ -49,8 +60,10 @@ def _run(named: subject.Subject, request: ExplainRequest, remedy: Remedy) -> Tri
     fn = named.callable
     if remedy.rebound:
         _bind_anew(fn)
-    if remedy.called_before:
+    if remedy.called_before or remedy.blocks:
         _call(fn, named.calls())
+    if remedy.blocks:
+        blocks.compile_each(checkpointed)
     calls = [
         (call.args, dict(call.kwargs)) for call in _change_arguments(fn, named.calls(), remedy)
     ]
@@ -61,7 +74,7 @@ def _run(named: subject.Subject, request: ExplainRequest, remedy: Remedy) -> Tri
                 if request.backward:
                     run_backward(result)
             return TrialResult()
-        if named.own and not remedy.whole:
+        if remedy.blocks or (named.own and not remedy.whole):
             result = capture(fn, backward=request.backward, as_it_is=True)
         else:
             options = {**request.options, **remedy.options}
@@ -99,8 +112,8 @@ def _begin_comparison(request: ExplainRequest, remedy: Remedy) -> Comparison | s
         return Comparison.begin(named.callable, calls, request.backward)
 
 
-def _raising(request: ExplainRequest) -> TrialResult:
-    """The operator on which Inductor raises, with its line."""
+def _find_raising_operator(request: ExplainRequest) -> TrialResult:
+    """Return the operator on which Inductor raises, with its line."""
     comparison = _begin_comparison(request, own_agreement.UNCHANGED)
     found = None if isinstance(comparison, str) else comparison.raising_operator()
     if found is None or found.line is None:
@@ -118,6 +131,7 @@ def summarize(capture: Capture) -> TrialResult:
         breaks=len(capture.breaks) - len(limits),
         compiles=count_compiles(capture),
         limits=tuple(str(item.location) for item in limits),
+        held=max((each.held for each in capture.checkpoints), default=0),
     )
 
 

@@ -18,7 +18,7 @@ READY = "ready"
 class Remedy:
     """One change to try.
 
-    `said` describes it to the reader. `options` are keywords of torch.compile; `settings` are names
+    `description` is for the reader. `options` are keywords of torch.compile; `settings` are names
     in torch._dynamo.config. `arguments` changes the arguments of each call: ``detach``, ``grad``,
     ``two 1`` for size 2 in dimension 1, ``mark x 0`` or ``same bag``. `lines` replaces lines of the
     reader's file. With `called_before` the calls are made once without a compile first; with
@@ -28,7 +28,8 @@ class Remedy:
     they are given, compiled in place by Module.compile or by its forward; with `whole` these do
     nothing, and the whole is compiled. With `compared` the compiled results are compared with those
     that eager has of the file as it is. With `halved` the operator on which Inductor raises is
-    looked for.
+    looked for. With `blocks` each module that torch.utils.checkpoint is given is compiled, and not
+    the whole.
     """
 
     description: str = ""
@@ -45,13 +46,15 @@ class Remedy:
     whole: bool = False
     compared: bool = False
     halved: bool = False
+    blocks: bool = False
 
 
 @dataclass(frozen=True)
 class TrialResult:
     """The outcome of a trial. `error` is what it raised, else ''; `compiles` counts the successful
     ones of each function, ``file:line``; `limits` are the functions at the recompile limit;
-    `agrees` says that the results are eager's. `operator` raises in Inductor, at `place`.
+    `agrees` says that the results are eager's. `operator` raises in Inductor, at `place`. `held` is
+    the most checkpointed regions that a compiled backward holds at once.
     """
 
     error: str = ""
@@ -61,15 +64,18 @@ class TrialResult:
     limits: tuple[str, ...] = ()
     agrees: bool = False
     operator: str = ""
+    held: int = 0
 
 
 @dataclass(frozen=True)
 class TriedFixes:
     """The breaks with tried hints, the fix for the recompiles of each function (``file:line``), the
-    file's own compiles, and the agreement with what makes the results equal.
+    file's own compiles, the agreement with what makes the results equal, and what makes a backward
+    hold fewer checkpointed regions.
     """
 
     breaks: Breaks = field(default_factory=Breaks)
     functions: Mapping[str, str] = field(default_factory=dict)
     own: OwnCompiles | None = None
     agreement: Agreement = field(default_factory=Agreement)
+    checkpoint_fix: str = ""

@@ -46,9 +46,9 @@ _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 def find(tree: ast.Module, source: str, place: str) -> tuple[Claim, ...]:
     """Find the claims of a file, in order. SnippetError names the line of a malformed one."""
     if REGISTER in source:
-        line = source[: source.index(REGISTER)].count("\n") + 1
+        at = source[: source.index(REGISTER)].count("\n") + 1
         cause = f"the file names {REGISTER}, in which the engine notes what held"
-        raise SnippetError(f"{place}:{line}", cause, "leave the name out")
+        raise SnippetError(f"{place}:{at}", cause, "leave the name out")
     asserts = {node.lineno: node for node in _module_asserts(tree)}
     claims: dict[str, Claim] = {}
     for number, line in enumerate(source_lines(source), 1):

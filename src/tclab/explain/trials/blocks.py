@@ -1,0 +1,48 @@
+"""Modules that are checkpointed, compiled one by one in place of the whole."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+from tclab.explain import subject
+
+
+@contextmanager
+def record_checkpoints() -> Iterator[list[Any]]:
+    """Yield the list of what torch.utils.checkpoint is given during the block, by code that is
+    imported in it.
+    """
+    import torch.utils.checkpoint as module
+
+    checkpoint, given = module.checkpoint, list[Any]()
+
+    @functools.wraps(checkpoint)
+    def record(function: Any, *args: Any, **kwargs: Any) -> Any:
+        given.append(function)
+        return checkpoint(function, *args, **kwargs)
+
+    with mock.patch.object(module, "checkpoint", record):
+        yield given
+
+
+def compile_each(checkpointed: Iterable[Any]) -> None:
+    """Compile each module among these by its forward; Module.compile compiles nothing of those
+    whose forward is PyTorch's own.
+    """
+    import torch
+
+    modules = {id(module): module for each in checkpointed if (module := _module_of(each))}
+    for module in modules.values():
+        module.forward = torch.compile(module.forward)
+
+
+def _module_of(function: Any) -> Any:
+    """Return the module that is called: itself, or by a method of it; None for other functions."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    owner = getattr(function, "__self__", function)
+    return owner if subject.is_module(owner) else None
