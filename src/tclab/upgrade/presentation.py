@@ -8,8 +8,9 @@ from dataclasses import replace
 from tclab.compare.forms import LAST_BITS, NAN, UNKNOWN, YES
 from tclab.compare.words import describe_cause, tabulate_changes
 from tclab.model import UNKNOWN as NOT_COMPARED
-from tclab.model import Table
+from tclab.model import Table, Version
 from tclab.render import parts
+from tclab.system import machine
 from tclab.upgrade.stages import Upgrade
 
 _NUMERIC_EFFECT_SENTENCES = {
@@ -67,6 +68,11 @@ def list_problems(upgrade: Upgrade) -> Iterator[tuple[str, str]]:
     step.
     """
     for side in (upgrade.before, upgrade.after):
+        if Version.parse(side.torch).release > machine.NEWEST:
+            newest = ".".join(map(str, machine.NEWEST))
+            head = f"PyTorch {side.torch} is newer than {newest}, the newest that this tclab knows."
+            unknown = "Its known faults are not listed, and no Triton is known to belong to it."
+            yield f"{head} {unknown}", "a newer tclab, or --with triton==X.Y.Z for a --target"
         if gap := side.failure:
             head = f"It does not compile under PyTorch {side.torch}."
             yield f"{head} {gap.place}: {gap.cause}", gap.next_step
