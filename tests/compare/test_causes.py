@@ -37,15 +37,9 @@ EXPECTED = {
 
 
 def bodies(name: str) -> tuple[str, str]:
-<<<<<<< HEAD
-    """Return the two texts of a file: each below its line of provenance."""
-    old, new = (PAIRS / f"{name}.txt").read_text(encoding="utf-8").split("# PyTorch 2.15.0\n")
-    return old.partition("\n")[2], new
-=======
     """The two texts of a file: each below its line of provenance."""
     old, new = (PAIRS / f"{name}.txt").read_text(encoding="utf-8").split("\n# PyTorch ")
     return old.partition("\n")[2], new.partition("\n")[2]
->>>>>>> 3f2dd8c2 (Name more causes of kernels that differ; upgrade to wheels and nightlies)
 
 
 def kernel(body: str, **other: object) -> KernelIdentity:
