@@ -14,7 +14,7 @@ assert (step.before.release, step.after.release) == ("2.11", "2.12")
 # claim: each-function-compiles-under-both-or-neither
 assert not step.part("functions", "h200").on_one_side
 # claim: random-numbers-are-drawn-as-before
-assert "pytorch#198333" not in {c.form.issue for c in step.of("functions", "h200").causes}
+assert "pytorch#198333" not in {c.form.issue for c in step.part("functions", "h200").causes}
 
 ROOT = "a reciprocal of a root and libdevice.rsqrt"
 titles = {cause.form.title for part in step.parts.values() for cause in part.causes}

@@ -101,14 +101,14 @@ def test_the_same_record_has_no_difference_from_itself() -> None:
     both = [compiled("a/x", RANDOM, planned_bytes=64)]
     same = step(both, both)
     assert not same.parts["functions", "h200"].causes
-    assert not same.parts["functions", "h200"].moving
+    assert not same.parts["functions", "h200"].possibly_different
     assert not tables.memory(same).rows and not tables.breaks(same).rows
 
 
 def test_a_buffer_that_is_only_renamed_before_it_was_normalised_is_no_difference() -> None:
     other = replace(kernel(RANDOM), text="e" * 16)
     new = replace(compiled("a/x"), snapshot=Snapshot(title="a/x", target="h200", kernels=(other,)))
-    assert not step([compiled("a/x", RANDOM)], [new]).parts["functions", "h200"].moving
+    assert not step([compiled("a/x", RANDOM)], [new]).parts["functions", "h200"].possibly_different
 
 
 def test_random_numbers_come_before_a_maximum() -> None:
