@@ -1,11 +1,11 @@
 """What PyTorch 2.11 and 2.12 made of the same code, compared.
 
-Each has recorded what became of the snippets' claims and of the catalogue's functions and models,
-for GPUs that were not there.
+Each has recorded what it made of the catalogue's functions and models, for GPUs that were not
+there.
 """
 # tclab: reads=records/versions/torch2.11.json,records/versions/torch2.12.json
 
-from _step import step_to
+from _step import grown, step_to
 
 step = step_to("2.11", "2.12")
 
@@ -15,3 +15,13 @@ assert (step.before.release, step.after.release) == ("2.11", "2.12")
 assert not step.part("functions", "h200").on_one_side
 # claim: random-numbers-are-drawn-as-before
 assert "pytorch#198333" not in {c.form.issue for c in step.part("functions", "h200").causes}
+
+ROOT = "a reciprocal of a root and libdevice.rsqrt"
+titles = {cause.form.title for part in step.parts.values() for cause in part.causes}
+
+# claim: few-causes-are-unknown
+assert all(10 * part.unnamed <= len(part.kernels) for part in step.parts.values())
+# claim: roots-in-two-kernels
+assert ROOT in titles
+# claim: three-plan-more
+assert grown(step)[:2] == ["text/clip", "products/conv_bn_relu_pool"] and len(grown(step)) == 3

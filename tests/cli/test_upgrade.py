@@ -120,6 +120,14 @@ def test_a_finding_that_came_or_went_is_said(play, capsys, tmp_path) -> None:
     assert not [each for each in name["changes"] if each["part"] == "findings"]
 
 
+def test_what_is_not_known_of_a_newer_pytorch_is_said_and_it_goes_on(play, capsys) -> None:
+    newer = report(replace(BEFORE, torch="2.99.0", triton="4.0.0"))
+    pythons = [f"--python={play('2.13.0', report(BEFORE))}", f"--python={play('2.99.0', newer)}"]
+    assert main(["upgrade", MODEL, "--from", "2.13.0", *pythons]) == 0
+    said = capsys.readouterr().out
+    assert "PyTorch 2.99.0 is newer than 2.15" in said and "known faults are not listed" in said
+
+
 def test_the_first_stage_is_the_highest(play, capsys) -> None:
     after = report(replace(AFTER, breaks=(BREAK,), kernels=()))
     assert upgraded(play, report(BEFORE), after) == 4
@@ -232,7 +240,9 @@ def test_what_a_kernel_takes_more_is_worse_where_it_is_felt(play, more, status) 
         (["f", "--to", "2.15.0"], "f"),
         ([MODEL, "--from", "2.13.0"], "--to"),
         ([MODEL, "--from", "2.15.0", "--to", "2.15"], "--to 2.15.0"),
-        ([MODEL, "--to", "3.0.0"], "--to 3.0.0"),
+        ([MODEL, "--to", "2.10.0"], "--to 2.10.0"),
+        ([MODEL, "--to", "no/torch-2.15.0-cp311-cp311-any.whl"], "there is no such file"),
+        ([MODEL, "--to", "next"], "nor a wheel of it"),
         ([MODEL, "--to", "2.15.0", "--target", "h2000"], "h2000"),
         ([MODEL, "--to", "2.15.0", "--python", "/no/python"], "--python /no/python"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from tclab.system import machine
 from tclab.upgrade import environments
 from tclab.upgrade.environments import TRITON_VERSIONS, EnvironmentMaker, NoEnvironment
 
+RELEASE = environments.parse_build("--to", "2.15.0")
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 
@@ -62,43 +64,43 @@ def test_readers_are_told_to_install_the_triton_of_that_pytorch() -> None:
 
 def test_it_is_made_once_in_the_cache_and_kept(uv, tmp_path) -> None:
     calls = uv()
-    python = EnvironmentMaker().provide_python("2.15.0", silent)
+    python = EnvironmentMaker().provide_python(RELEASE, silent)
     assert Path(python).is_relative_to(tmp_path / "cache" / "tclab" / "environments")
     venv, install = calls.read_text().splitlines()
     assert venv.startswith("venv ") and venv.endswith(str(Path(python).parent.parent))
     assert f"--python {python}" in install and "torch==2.15.0" in install
     assert ("triton==3.9.0" in install) == (sys.platform == "linux")
-    assert EnvironmentMaker().provide_python("2.15.0", silent) == python
+    assert EnvironmentMaker().provide_python(RELEASE, silent) == python
     assert len(calls.read_text().splitlines()) == 2
 
 
 def test_a_package_more_is_added_to_what_is_there(uv) -> None:
     calls = uv()
-    EnvironmentMaker().provide_python("2.15.0", silent)
-    assert not EnvironmentMaker(("einops",)).is_complete("2.15.0")
-    EnvironmentMaker(("einops",)).provide_python("2.15.0", silent)
+    EnvironmentMaker().provide_python(RELEASE, silent)
+    assert not EnvironmentMaker(("einops",)).is_complete(RELEASE)
+    EnvironmentMaker(("einops",)).provide_python(RELEASE, silent)
     assert "torch==2.15.0" in calls.read_text().splitlines()[-1]
     assert calls.read_text().endswith(" einops\n")
-    assert EnvironmentMaker(("einops",)).is_complete("2.15.0")
-    assert EnvironmentMaker().is_complete("2.15.0")
+    assert EnvironmentMaker(("einops",)).is_complete(RELEASE)
+    assert EnvironmentMaker().is_complete(RELEASE)
 
 
 def test_a_half_made_one_is_gone_on_with(uv) -> None:
     uv("the connection broke", 1)
     with pytest.raises(NoEnvironment):
-        EnvironmentMaker().provide_python("2.15.0", silent)
-    assert not EnvironmentMaker().is_complete("2.15.0")
+        EnvironmentMaker().provide_python(RELEASE, silent)
+    assert not EnvironmentMaker().is_complete(RELEASE)
     uv()
-    EnvironmentMaker().provide_python("2.15.0", silent)
-    assert EnvironmentMaker().is_complete("2.15.0")
+    EnvironmentMaker().provide_python(RELEASE, silent)
+    assert EnvironmentMaker().is_complete(RELEASE)
 
 
 def test_an_index_of_its_own_has_a_folder_of_its_own_and_is_not_told(uv) -> None:
     calls = uv()
     maker = EnvironmentMaker(index="https://me:secret@example.org/cpu")
-    folder = maker.folder("2.15.0")
-    maker.provide_python("2.15.0", silent)
-    assert folder != EnvironmentMaker().folder("2.15.0") and "secret" not in str(folder)
+    folder = maker.folder(RELEASE)
+    maker.provide_python(RELEASE, silent)
+    assert folder != EnvironmentMaker().folder(RELEASE) and "secret" not in str(folder)
     assert "--index-url https://me:secret@example.org/cpu torch==2.15.0" in calls.read_text()
 
 
@@ -108,6 +110,9 @@ REFUSALS = {
     "error: No solution found when resolving dependencies\n  cause: Because there is no version of "
     "torch==2.15.99 and you require torch==2.15.99, we can conclude": "has no torch==2.15.99",
     "ERROR: No matching distribution found for torch==2.15.99": "has no torch==2.15.99",
+    "ERROR: torch-2.15.0-cp312-any.whl is not a supported wheel on this platform.": "torch-2.15.0-"
+    "cp312-any.whl is for another Python or another system",
+    "ERROR: HTTP error 404 while getting https://host/torch-2.15.0-any.whl": "no such wheel",
     "error: No space left on device (os error 28)": "the disk is full",
     "something else\nthe last word\n": "uv failed: the last word",
 }
@@ -117,7 +122,7 @@ REFUSALS = {
 def test_a_refusal_has_its_cause_and_the_next_step(uv, said: str) -> None:
     uv(said, 1)
     with pytest.raises(NoEnvironment) as caught:
-        EnvironmentMaker().provide_python("2.15.0", silent)
+        EnvironmentMaker().provide_python(RELEASE, silent)
     assert caught.value.place == "PyTorch 2.15.0"
     assert REFUSALS[said] in caught.value.cause
     assert caught.value.next_step
@@ -125,23 +130,57 @@ def test_a_refusal_has_its_cause_and_the_next_step(uv, said: str) -> None:
 
 def test_without_uv_it_is_venv_and_pip(uv, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    folder = EnvironmentMaker().folder("2.15.0")
-    venv, install = EnvironmentMaker().install_commands("2.15.0", folder, folder / "bin/python")
+    folder = EnvironmentMaker().folder(RELEASE)
+    venv, install = EnvironmentMaker().install_commands(RELEASE, folder, folder / "bin/python")
     assert venv == [sys.executable, "-m", "venv", str(folder)]
     assert install[:4] == [str(folder / "bin/python"), "-m", "pip", "install"]
 
 
-@pytest.mark.parametrize("text", ["2", "new", "2.15.0rc1", "1.13.0", "2.99.0"])
-def test_what_is_no_release_that_is_known_is_refused(text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["2", "new", "2.15.0-rc1", "1.13.0", "2.10.0", "torch-2.15.0-cp311-cp311-any.whl",
+             "https://host/torch-2.10.0-cp311-cp311-any.whl", "https://host/numpy-2.0-any.whl"]
+)  # fmt: skip
+def test_what_is_no_pytorch_that_is_known_is_refused(text: str) -> None:
     with pytest.raises(BadRequest) as caught:
-        environments.parse_release("--to", text)
+        environments.parse_build("--to", text)
     assert caught.value.place == f"--to {text}" and caught.value.next_step
 
 
-def test_a_release_in_short() -> None:
-    assert environments.parse_release("--to", "2.15") == environments.parse_release(
-        "--to", "2.15.0"
-    )
+@pytest.mark.parametrize(
+    ("text", "version", "requirement"),
+    [
+        ("2.15", "2.15.0", "torch==2.15.0"),
+        ("2.16.0rc1", "2.16.0rc1", "torch==2.16.0rc1"),
+        ("2.99.0.dev20261101", "2.99.0.dev20261101", "torch==2.99.0.dev20261101"),
+        ("nightly", "nightly", "torch"),
+        ("https://host/cpu/torch-2.16.0%2Bcpu-cp311-cp311-linux_x86_64.whl", "2.16.0",
+         "https://host/cpu/torch-2.16.0%2Bcpu-cp311-cp311-linux_x86_64.whl"),
+    ],
+)  # fmt: skip
+def test_a_pytorch_is_named_in_four_ways(text: str, version: str, requirement: str) -> None:
+    assert environments.parse_build("--to", text) == environments.Build(version, requirement)
+
+
+def test_a_wheel_has_an_environment_of_its_own_that_ends_with_the_file(uv, tmp_path) -> None:
+    calls, wheel = uv(), tmp_path / "torch-2.15.0-cp311-cp311-linux_x86_64.whl"
+    wheel.write_bytes(b"one")
+    build = environments.parse_build("--to", str(wheel))
+    assert build.version == "2.15.0" and not build.is_named_by_version
+    EnvironmentMaker().provide_python(build, silent)
+    assert f" {wheel} numpy" in calls.read_text() and "torch==" not in calls.read_text()
+    assert EnvironmentMaker().is_complete(build) and not EnvironmentMaker().is_complete(RELEASE)
+    os.utime(wheel, (1, 1))
+    assert not EnvironmentMaker().is_complete(build)
+
+
+def test_a_nightly_comes_from_its_own_index_unless_another_is_named(uv) -> None:
+    calls = uv()
+    build = environments.parse_build("--to", "nightly")
+    EnvironmentMaker().provide_python(build, silent)
+    EnvironmentMaker(index="https://mirror/whl").provide_python(build, silent)
+    first, second = (line for line in calls.read_text().splitlines() if "--index-url" in line)
+    assert f"--prerelease=allow --index-url {environments.NIGHTLY_INDEX} torch" in first
+    assert "--index-url https://mirror/whl torch" in second
 
 
 def test_a_python_says_which_pytorch_it_has(tmp_path) -> None:

@@ -23,9 +23,8 @@ from tclab.model import (
 )
 from tclab.site.versions import claims, records, tables
 from tclab.site.versions.records import FAILED, FALSE, HELD, NOT_REACHED, Compile, VersionRecord
-from tclab.site.versions.step import Step, read_steps
+from tclab.site.versions.step import Step
 
-NOTHING = "nothing that can move numbers"
 BODY = "def kernel(ptr_0, xnumel, XBLOCK):\n    tl.store(ptr_0 + 0, {}, None)"
 OLD_RANDOM = BODY.format("tl.rand(tmp_0, 1)")
 RANDOM = BODY.format("triton_helpers.rand4x(tmp_0, 1, XBLOCK)")
@@ -102,15 +101,14 @@ def test_the_same_record_has_no_difference_from_itself() -> None:
     both = [compiled("a/x", RANDOM, planned_bytes=64)]
     same = step(both, both)
     assert not same.parts["functions", "h200"].causes
-    assert [row[0] for row in tables.first(same).rows] == [NOTHING]
-    assert not tables.memory(same).rows
+    assert not same.parts["functions", "h200"].possibly_different
+    assert not tables.memory(same).rows and not tables.breaks(same).rows
 
 
 def test_a_buffer_that_is_only_renamed_before_it_was_normalised_is_no_difference() -> None:
     other = replace(kernel(RANDOM), text="e" * 16)
     new = replace(compiled("a/x"), snapshot=Snapshot(title="a/x", target="h200", kernels=(other,)))
-    (row,) = tables.first(step([compiled("a/x", RANDOM)], [new])).rows
-    assert row[0] == NOTHING
+    assert not step([compiled("a/x", RANDOM)], [new]).parts["functions", "h200"].possibly_different
 
 
 def test_random_numbers_come_before_a_maximum() -> None:
@@ -119,8 +117,7 @@ def test_random_numbers_come_before_a_maximum() -> None:
     both = step([compiled("a/x", OLD_RANDOM, maximum)], [compiled("a/x", RANDOM, without)])
     part = both.parts["functions", "h200"]
     assert [cause.form.numbers for cause in part.causes] == ["yes", "no"]
-    (row,) = tables.first(both).rows
-    assert row[0].endswith("(pytorch#198333)") and row[1:] == ("1 in 1 of 1 functions, h200", "yes")
+    assert part.causes[0].form.issue == "pytorch#198333"
     assert (part.differing, part.unnamed) == (2, 0)
 
 
@@ -130,12 +127,11 @@ def test_what_no_rule_knows_is_counted() -> None:
     assert (part.differing, part.unnamed, len(part.possibly_different)) == (1, 1, 1)
 
 
-def test_what_compiles_under_one_only_comes_first() -> None:
+def test_what_compiles_under_one_only_is_named() -> None:
     failed = Compile("functions", "a/x", "h200", failure="RuntimeError: no")
-    rows = tables.first(step([failed], [compiled("a/x", RANDOM)])).rows
-    assert rows[0] == ("compiles under 2.14 only", "a/x for h200", None)
-    rows = tables.first(step([compiled("a/x", RANDOM)], [failed])).rows
-    assert rows[0][0] == "compiles under 2.13 only"
+    for sides in ([failed], [compiled("a/x", RANDOM)]), ([compiled("a/x", RANDOM)], [failed]):
+        part = step(*sides).parts["functions", "h200"]
+        assert [each.of.name for each in part.on_one_side] == ["a/x"]
 
 
 def test_a_model_is_compared_with_that_of_the_same_packages_only() -> None:
@@ -143,56 +139,33 @@ def test_a_model_is_compared_with_that_of_the_same_packages_only() -> None:
     assert len(step([old], [old]).pairs) == 1 and not step([old], [new]).pairs
 
 
-def test_memory_that_grew_most_is_named() -> None:
-    old = [compiled("a/x", planned_bytes=100), compiled("a/y", planned_bytes=100)]
-    new = [compiled("a/x", planned_bytes=110), compiled("a/y", planned_bytes=300)]
-    row, still = tables.first(step(old, new)).rows
-    assert still[0] == NOTHING
-    assert row[1] == "2 of functions, h200; most in a/y, 100 to 300 bytes"
-    assert [each[0] for each in tables.memory(step(old, new)).rows] == ["a/y", "a/x"]
+def test_equal_rows_of_memory_are_one_and_what_grew_most_comes_first() -> None:
+    old = [compiled(f"a/{name}", planned_bytes=100) for name in "xyz"]
+    new = [compiled(f"a/{name}", planned_bytes=number)
+           for name, number in (("x", 110), ("y", 300), ("z", 300))]  # fmt: skip
+    assert [row[0] for row in tables.memory(step(old, new)).rows] == ["a/y, a/z", "a/x"]
 
 
-def test_other_operators_are_counted_but_not_dynamos_own_names() -> None:
+def test_other_operators_are_told_but_not_dynamos_own_names() -> None:
     def graph(stage: str, name: str) -> Compile:
         return compiled("a/x", graphs=(GraphCounts(stage, {name: 1}),))
 
-    named = tables.first(step([graph("dynamo", "add")], [graph("dynamo", "aten.add")])).rows
-    assert named == ((NOTHING, "1 of 1 functions, h200", "no"),)
-    (row,) = tables.first(step([graph("forward", "a")], [graph("forward", "b")])).rows
-    assert row == ("other operators in graphs", "1 of 1 functions, h200", "not known")
+    (named,) = step([graph("dynamo", "add")], [graph("dynamo", "aten.add")]).pairs
+    (other,) = step([graph("forward", "a")], [graph("forward", "b")]).pairs
+    assert not named.other_operators and other.other_operators
 
 
-def test_a_break_more_is_said_with_its_line() -> None:
+def test_equal_breaks_are_one_row_with_their_number() -> None:
     breaks = (BreakIdentity("GB0001", "x.py", "f", "print(y)"),)
-    (row,) = tables.first(step([compiled("a/x")], [compiled("a/x", breaks=breaks)])).rows
-    assert row[:2] == ("a graph break more", "a/x for h200: GB0001 at print(y) in x.py")
-    (row,) = tables.first(step([compiled("a/x", breaks=breaks)], [compiled("a/x")])).rows
-    assert row[0] == "a graph break less"
+    old = [compiled("a/x"), compiled("a/y")]
+    new = [compiled("a/x", breaks=breaks), compiled("a/y", breaks=breaks)]
+    line = "GB0001 at print(y) in x.py"
+    assert tables.breaks(step(old, new)).rows == ((2, line, "new"),)
+    assert tables.breaks(step(new, old)).rows == ((2, line, "gone"),)
 
 
 def test_what_one_record_lacks_is_not_compared() -> None:
     assert not step([compiled("a/x", RANDOM)], [compiled("a/y", RANDOM)]).pairs
-
-
-def test_claims_that_became_false_and_true() -> None:
-    old = {"a/x": {"p": HELD, "q": NOT_REACHED, "r": HELD, "s": HELD}}
-    new = {"a/x": {"p": FALSE, "q": HELD, "r": HELD, "s": FAILED}}
-    both = Step(record("2.13.0", claims=old), record("2.14.0", claims=new))
-    assert both.became_false == (("a/x#p", HELD, FALSE),)
-    assert both.became_true == (("a/x#q", NOT_REACHED, HELD),)
-
-
-def test_beliefs_with_another_verdict() -> None:
-    old, new = {"A": "holds", "B": "holds"}, {"A": "does not hold", "C": "holds"}
-    both = Step(record("2.13.0", verdicts=old), record("2.14.0", verdicts=new))
-    assert both.verdicts == (("A", "holds", "does not hold"),)
-
-
-def test_steps_go_from_the_oldest_on(tmp_path: Path) -> None:
-    for torch in ("2.9.0", "2.13.0", "2.11.0"):
-        records.write(tmp_path / f"torch{torch[:-2]}.json", record(torch))
-    found = [(each.before.release, each.after.release) for each in read_steps(tmp_path)]
-    assert found == [("2.9", "2.11"), ("2.11", "2.13")]
 
 
 # ------------------------------------------------------------------------------ of a run

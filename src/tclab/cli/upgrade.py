@@ -23,7 +23,7 @@ from tclab.system import machine
 from tclab.targets import TargetError, get
 from tclab.upgrade import environments, page, presentation
 from tclab.upgrade.captures import ExplainResult, explain_in_environment
-from tclab.upgrade.environments import EnvironmentMaker
+from tclab.upgrade.environments import Build, EnvironmentMaker
 from tclab.upgrade.stages import Side, Upgrade, exit_status
 
 #: The most rows of a table to print; the report has them all.
@@ -40,9 +40,17 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     metavar="PATH",
     help="A file with one more FILE.py:NAME in each line.",
 )
-@click.option("--to", "to", metavar="X.Y.Z", help="The PyTorch to come.")
 @click.option(
-    "--from", "from_", metavar="X.Y.Z", help="The one before. Default: that of this Python."
+    "--to",
+    "to",
+    metavar="PYTORCH",
+    help="The PyTorch to come: 2.15.0, 2.16.0rc1, nightly, or the path or URL of a wheel.",
+)
+@click.option(
+    "--from",
+    "from_",
+    metavar="PYTORCH",
+    help="The one before, said as for --to. Default: that of this Python.",
 )
 @click.option(
     "--python",
@@ -59,7 +67,9 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     help="What your file imports, for environments that are made: einops, timm==1.0.31 …",
 )
 @click.option(
+    "--index-url",
     "--index",
+    "index",
     default="",
     metavar="URL",
     help="Where PyTorch is taken from. Builds of "
@@ -120,6 +130,8 @@ def upgrade(context: click.Context, /, **asked: Any) -> None:
       tclab upgrade model.py:Block --to 2.15.0 --target h200 --backward
       tclab upgrade model.py:Block --from 2.11.0 --to 2.13.0 --with einops
       tclab upgrade model.py:f model.py:g --to 2.15.0 --python ~/new/bin/python
+      tclab upgrade model.py:f --to nightly
+      tclab upgrade model.py:f --to dist/torch-2.16.0a0-cp311-cp311-linux_x86_64.whl
       tclab upgrade --names names.txt --to 2.15.0 --report-only-worse --format json
     """
     try:
@@ -142,13 +154,13 @@ def _compare_all(*, specs: tuple[str, ...], listed: Sequence[str] | None, to: st
     every = list(dict.fromkeys([*specs, *filter(None, lines)]))
     _check(every, request["target"])
     named = {environments.find_torch_version(python): python for python in pythons}
-    torches = _choose_versions(from_, to, named)
+    builds = _builds(from_, to, named)
     if output is None and format_ == "html":
-        output = Path(f"upgrade-{torches[1]}.html")
+        output = Path(f"upgrade-{builds[1].version}.html")
     path = report_file.require_writable(output) if output else None
     maker = EnvironmentMaker(packages, index)
     with steps.display_steps() as on_step:
-        sides = [(torch, _find_python(torch, named, maker, on_step)) for torch in torches]
+        sides = [_find_python(build, named, maker, on_step) for build in builds]
         found = [_compare_one(spec, sides, request, seconds, rounds, on_step) for spec in every]
     shown = [each for each in found if each.is_worse or not only_worse]
     report_file.write_text((page.render_page if format_ == "html" else page.to_json)(shown), path)
@@ -170,35 +182,39 @@ def _own_torch() -> str:
     return Version.parse(machine.torch_facts().get("__version__", "")).public
 
 
-def _choose_versions(from_: str | None, to: str | None, named: dict[str, str]) -> tuple[str, str]:
-    """Return the earlier and the later release. The default of --from is this Python's PyTorch,
+def _builds(from_: str | None, to: str | None, named: dict[str, str]) -> tuple[Build, Build]:
+    """Return the earlier and the later PyTorch. The default of --from is this Python's PyTorch,
     that of --to the PyTorch of --python.
     """
-    before = environments.parse_release("--from", from_) if from_ else _own_torch()
-    others = [torch for torch in named if torch != before]
-    if not before:
+    own = _own_torch()
+    before = environments.parse_build("--from", from_) if from_ else Build(own, f"torch=={own}")
+    others = [torch for torch in named if torch != before.version]
+    if not before.version:
         raise BadRequest("--from", "this Python has no PyTorch", "say which: --from 2.13.0")
     if not to and len(others) != 1:
         raise BadRequest("--to", "the PyTorch to come is not named", "say which: --to 2.15.0")
-    after = environments.parse_release("--to", to) if to else others[0]
+    after = environments.parse_build("--to", to or others[0])
     if before == after:
-        raise BadRequest(f"--to {after}", "that is the one before, too", "name another --from")
+        place = f"--to {after.version}"
+        raise BadRequest(place, "that is the one before, too", "name another --from")
     return before, after
 
 
 def _find_python(
-    torch: str, named: dict[str, str], maker: EnvironmentMaker, on_step: OnStep
-) -> str:
-    """Return a Python with this PyTorch: one given by --python, this one, or one of a new
-    environment.
+    build: Build, named: dict[str, str], maker: EnvironmentMaker, on_step: OnStep
+) -> tuple[str, str]:
+    """Return the version of this PyTorch and a Python that has it: one given by --python, this one,
+    or one of a new environment.
     """
-    if torch in named or torch == _own_torch():
-        return named.get(torch, sys.executable)
-    if not maker.is_complete(torch):
-        folder = maker.folder(torch)
-        size = "" if maker.index else f" ({environments.DOWNLOAD_SIZE})"
-        terminal.note(f"PyTorch {torch} gets an environment in {folder}{size}")
-    return maker.provide_python(torch, on_step)
+    known = {_own_torch(): sys.executable, **named} if build.is_named_by_version else {}
+    if build.version in known:
+        return build.version, known[build.version]
+    if not maker.is_complete(build):
+        folder = maker.folder(build)
+        size = f" ({environments.DOWNLOAD_SIZE})" if not (maker.index or build.key) else ""
+        terminal.note(f"PyTorch {build.version} gets an environment in {folder}{size}")
+    python = maker.provide_python(build, on_step)
+    return environments.find_torch_version(python), python
 
 
 def _compare_one(spec: str, sides: list[tuple[str, str]], request: dict[str, Any], seconds: float,

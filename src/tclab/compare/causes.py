@@ -15,8 +15,11 @@ from tclab.compare.forms import (
     FORMS,
     FUSED,
     LAUNCH,
+    LOOPED,
     NUMERIC_EFFECTS,
+    ONLINE,
     ORDER,
+    RESIZED,
     TILED,
     UNNAMED,
     Form,
@@ -100,8 +103,23 @@ def _differing_body_forms(old: KernelIdentity, new: KernelIdentity) -> tuple[For
     left, right = _build_flow(old.body), _build_flow(new.body)
     if left.canonical_lines != right.canonical_lines:
         applied = (form for form in FORMS if left.fired[form.name] != right.fired[form.name])
-        return (*applied, UNNAMED if old.operators == new.operators else FUSED)
+        return (*applied, _name_rest(old, new))
     return tuple(_necessary_forms(old.body, new.body)) or (ORDER,)
+
+
+#: What stands in one of two bodies alone, and the form that it tells.
+_TELLING = (("online_softmax", ONLINE), ("for r0_offset", LOOPED))
+# r0_numel = 768
+_SIZE = re.compile(r"^ +\w+numel = \d+$", re.MULTILINE)
+
+
+def _name_rest(old: KernelIdentity, new: KernelIdentity) -> Form:
+    """Return the form of what no rule makes equal, by what tells it."""
+    if old.operators != new.operators:
+        return FUSED
+    told = (form for text, form in _TELLING if (text in old.body) != (text in new.body))
+    resized = _SIZE.findall(old.body) != _SIZE.findall(new.body)
+    return next(told, RESIZED if resized else UNNAMED)
 
 
 def _block_sizes(body: str) -> list[str]:

@@ -94,6 +94,8 @@ class Flow:
     def _read_statement(self, statement: ast.stmt) -> Iterator[Effect]:
         if isinstance(statement, ast.Assign):
             yield from self._read_assignment(statement.targets[0], self._read(statement.value))
+        elif isinstance(statement, ast.AnnAssign) and statement.value:  # R0_BLOCK: tl.constexpr = 8
+            yield from self._read_assignment(statement.target, self._read(statement.value))
         elif isinstance(statement, ast.For):
             yield f"for {ast.unparse(statement.target)}", (self._read(statement.iter),)
             yield from chain.from_iterable(map(self._read_statement, statement.body))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import random
-import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 
-from tclab.compare.flow import LOAD, NOTHING, STORE, Flow, Operation, Rule, is_pointer
+from tclab.compare import rules
+from tclab.compare.flow import Flow, Operation, Rule
 from tclab.compare.rewritings import EXTREMA, OlderCall
 
 #: How a cause can change results, from the least to the most harmful effect.
@@ -58,203 +55,43 @@ class Form:
         return self.numbers not in (NO, BY_TRITON)
 
 
-def _undo_newer_calls(*calls: OlderCall) -> Rule:
-    """Return a rule that replaces newer calls by the older ones."""
-
-    def rule(flow: Flow, operation: Operation, operands: tuple[int, ...]) -> int | None:
-        names = [flow.nodes[each][0].name for each in operands]
-        for call in () if operation.words else calls:
-            if call.matches(operation.name, names):
-                return flow.make_exactly(Operation(call.older), *operands[: call.kept_operands])
-        return None
-
-    return rule
-
-
-_SIGNED_ZERO_OPERANDS = {"online_softmax_combine_with_sum": 6, "online_softmax_reduce": 5}
-
-
-def _drop_signed_zero_switch(
-    flow: Flow, operation: Operation, operands: tuple[int, ...]
-) -> int | None:
-    """Drop ``strict_signed_zero=False``, the last operand of ``online_softmax_reduce``."""
-    newer = _SIGNED_ZERO_OPERANDS.get(operation.name.rpartition(".")[2]) == len(operands)
-    off = newer and _is_constant(flow, operands[-1], value=False)
-    return flow.make_exactly(operation, *operands[:-1]) if off else None
-
-
-def _replace_reciprocal_root(
-    flow: Flow, operation: Operation, operands: tuple[int, ...]
-) -> int | None:
-    """Replace ``1.0 / tl.sqrt_rn(x)`` by ``libdevice.rsqrt(x)``."""
-    if operation.name != "Div" or not _is_constant(flow, operands[0], 1.0):
-        return None
-    below, inner = flow.nodes[operands[1]]
-    return (
-        flow.make_exactly(Operation("libdevice.rsqrt"), *inner)
-        if below.name == "tl.sqrt_rn"
-        else None
-    )
-
-
-def _drop_factor_one(flow: Flow, operation: Operation, operands: tuple[int, ...]) -> int | None:
-    """Replace ``x * 1.0`` by ``x``."""
-    rest = [each for each in operands if not _is_constant(flow, each, 1.0)]
-    return rest[0] if operation.name == "Mult" and len(rest) == 1 else None
-
-
-def _expand_fma(flow: Flow, operation: Operation, operands: tuple[int, ...]) -> int | None:
-    """Replace ``tl.fma(a, b, c)`` by ``a * b + c``."""
-    if operation != Operation("tl.fma"):
-        return None
-    return flow.make(Operation("Add"), flow.make(Operation("Mult"), *operands[:2]), operands[2])
-
-
-def _drop_float64_test(flow: Flow, operation: Operation, operands: tuple[int, ...]) -> int | None:
-    """Replace ``x.dtype is tl.float32 or x.dtype is tl.float64`` by its first half."""
-    if operation != Operation("BoolOp", ("Or",)) or len(operands) != 2:
-        return None
-    (one, first), (two, second) = (flow.nodes[each] for each in operands)
-    types = [flow.nodes[each[-1]][0].name for each in (first, second) if each]
-    same = one == two == Operation("Compare", ("Is",)) and first[0] == second[0]
-    return operands[0] if same and types == ["tl.float32", "tl.float64"] else None
-
-
-def _drop_barrier(flow: Flow, operation: Operation, operands: tuple[int, ...]) -> int | None:
-    """Remove ``tl.debug_barrier()``."""
-    return flow.make_exactly(Operation(NOTHING)) if operation.name == "tl.debug_barrier" else None
-
-
-def _drop_eviction_hint(flow: Flow, operation: Operation, operands: tuple[int, ...]) -> int | None:
-    """Remove the hint from ``tl.load(…, eviction_policy='evict_first')``."""
-    words = operation.words
-    if operation.name not in (LOAD, STORE) or "eviction_policy" not in words:
-        return None
-    at = len(operands) - len(words) + words.index("eviction_policy")
-    rest = tuple(word for word in words if word != "eviction_policy")
-    return flow.make(operation._replace(words=rest), *operands[:at], *operands[at + 1 :])
-
-
-def _ignore_buffer_name(flow: Flow, operation: Operation, operands: tuple[int, ...]) -> int | None:
-    """Make stores to different buffers equal."""
-    if operation.name != STORE:
-        return None
-    address, below = flow.nodes[operands[0]]
-    pointers = [each for each in below if is_pointer(flow.nodes[each][0])]
-    if not pointers:
-        return None
-    to = (flow.make_exactly(Operation("a buffer")) if each in pointers else each for each in below)
-    return flow.make_exactly(operation, flow.make_exactly(address, *to), *operands[1:])
-
-
-_INTEGER_TYPES = {"tl.int32", "tl.int64"}
-_INDEX_OPERATORS = {"Add", "Mult", "Sub", "USub", "FloorDiv", "Mod"}
-# XBLOCK, r0_offset, tl.program_id, tl.arange
-_INDEX_NAME = re.compile(r"[XYZ]BLOCK|R\d_BLOCK|[xyzr]\d?_?(offset|numel)|tl\.(program_id|arange)")
-
-
-def _drop_index_type(flow: Flow, operation: Operation, operands: tuple[int, ...]) -> int | None:
-    """Replace ``x_0.to(tl.int32)`` by ``x_0`` if it is an index, whose value stays the same."""
-    if operation != Operation(".to") or len(operands) != 2:
-        return None
-    if flow.nodes[operands[1]][0].name not in _INTEGER_TYPES:
-        return None
-    return operands[0] if _is_index(flow, operands[0]) else None
-
-
-def _is_index(flow: Flow, node: int) -> bool:
-    """Return whether a node is computed from offsets, sizes and whole numbers alone."""
-    operation, operands = flow.nodes[node]
-    if operation == Operation("tl.full"):
-        return flow.nodes[operands[2]][0].name in _INTEGER_TYPES
-    if operation.name in _INDEX_OPERATORS or operation.name == "Compare":
-        return all(_is_index(flow, each) for each in operands)
-    if operation.name == "Subscript":
-        return _is_index(flow, operands[0])
-    return type(operation.value) is int or bool(_INDEX_NAME.fullmatch(operation.name))
-
-
-_SAMPLES = 32
-_ARITHMETIC: dict[str, Callable[[int, int], int]] = {
-    "Add": int.__add__,
-    "Mult": int.__mul__,
-    "FloorDiv": int.__floordiv__,
-    "Mod": int.__mod__,
-}
-
-
-def _evaluate_index(flow: Flow, operation: Operation, operands: tuple[int, ...]) -> int | None:
-    """Replace an index by its values at some samples, so that equal indices such as ``x0%64`` and
-    ``16*((x0//16)%4) + x0%64%16`` become equal.
-    """
-    if operation.name not in (LOAD, STORE):
-        return None
-    address, below = flow.nodes[operands[0]]
-    if address.name != "Add" or flow.nodes[below[1]][0].name == "index":
-        return None
-    try:
-        values = _evaluate_at_samples(flow, below[1])
-    except ZeroDivisionError:
-        return None
-    index = flow.make_exactly(Operation("index", tuple(map(str, values))))
-    return flow.make(operation, flow.make_exactly(address, below[0], index), *operands[1:])
-
-
-def _evaluate_at_samples(flow: Flow, node: int) -> tuple[int, ...]:
-    """Evaluate an index with pseudo-random values for each variable."""
-    operation, operands = flow.nodes[node]
-    if operation.name in _ARITHMETIC:
-        values = (_evaluate_at_samples(flow, each) for each in operands)
-        return tuple(map(_ARITHMETIC[operation.name], *values))
-    if isinstance(operation.value, int) and not isinstance(operation.value, bool):
-        return (operation.value,) * _SAMPLES
-    return _sample_variable(flow.digest(node))
-
-
-@cache
-def _sample_variable(digest: str) -> tuple[int, ...]:
-    """Return the values of the variable with this digest."""
-    seeds = (f"{digest} {sample}" for sample in range(_SAMPLES))
-    return tuple(random.Random(seed).randrange(1 << 20) for seed in seeds)
-
-
-def _is_constant(flow: Flow, node: int, value: object) -> bool:
-    """Return whether a node is this constant, or a block filled with it."""
-    operation, operands = flow.nodes[node]
-    if operation == Operation("tl.full"):
-        return _is_constant(flow, operands[1], value)
-    return type(operation.value) is type(value) and operation.value == value
-
-
 #: The known forms, in the order in which their rules are tried.
 FORMS = (
     Form("`triton_helpers.rand4x` and `tl.rand`",
-         _undo_newer_calls(
+         rules.undo_newer_calls(
              OlderCall("rand4x", "tl.rand", 2), OlderCall("randn4x", "tl.randn", 2)
          ), YES, issue_number=198333,
          note="other random numbers from the same seed, so other dropout masks; rand4x repeats "
          "numbers where the offsets of a block do not follow each other"),
-    Form("a reciprocal of a root and `libdevice.rsqrt`", _replace_reciprocal_root, LAST_BITS,
+    Form("a reciprocal of a root and `libdevice.rsqrt`", rules.replace_reciprocal_root, LAST_BITS,
          speed="one operation for two"),
-    Form("a product and a sum, and `tl.fma`", _expand_fma, LAST_BITS,
+    Form("a product and a sum, and `tl.fma`", rules.expand_fma, LAST_BITS,
          note="it is rounded once, not twice, where Triton has not joined the two already"),
     Form("`max2` and `fmax2` in the online softmax",
-         _undo_newer_calls(OlderCall("fmax2", "triton_helpers.max2", 2)), NAN,
+         rules.undo_newer_calls(OlderCall("fmax2", "triton_helpers.max2", 2)), NAN,
          note="with fmax2 the maximum of a row does not become NaN where one element is NaN"),
-    Form("a buffer written in place, and one of its own", _ignore_buffer_name,
+    Form("a buffer written in place, and one of its own", rules.ignore_buffer_name,
          memory="a buffer more or less: see the bytes planned"),
-    Form("an index, and the same index simplified", _evaluate_index,
+    Form("an index, and the same index simplified", rules.evaluate_index,
          speed="fewer operations on indices"),
-    Form("an index whose type is said, and one whose type is not", _drop_index_type),
-    Form("a barrier between loads and stores", _drop_barrier,
+    Form("an index whose type is said, and one whose type is not", rules.drop_index_type),
+    Form("an index that may count from the end, and one that may not", rules.drop_negative_index,
+         speed="fewer operations on indices",
+         note="a negative index is stopped by the assertion, where it was taken from the end"),
+    Form("a mask where a block has the size of its row, and none", rules.drop_full_mask,
+         speed="masked loads"),
+    Form("a padding that is chosen, and one that the load fills in", rules.fill_by_load,
+         speed="a choice more for each element"),
+    Form("a barrier between loads and stores", rules.drop_barrier,
          speed="threads of a block wait there"),
-    Form("a hint what the cache lets go first", _drop_eviction_hint,
+    Form("a hint what the cache lets go first", rules.drop_eviction_hint,
          speed="what stays in the cache"),
-    Form("a product with 1.0, and none", _drop_factor_one),
-    Form("the online softmax's switch for signed zeros, which is off", _drop_signed_zero_switch),
-    Form("a test for a sign that float64 has now, too", _drop_float64_test,
+    Form("a product with 1.0, and none", rules.drop_factor_one),
+    Form("the online softmax's switch for signed zeros, which is off",
+         rules.drop_signed_zero_switch),
+    Form("a test for a sign that float64 has now, too", rules.drop_float64_test,
          note="of float32 and integers the test is the same"),
-    Form("maximum and minimum with a helper, and without", _undo_newer_calls(*EXTREMA)),
+    Form("maximum and minimum with a helper, and without", rules.undo_newer_calls(*EXTREMA)),
 )  # fmt: skip
 ORDER = Form("the same operations in another order")
 COMPILED = Form("the same code, and another Triton's instructions", numbers=BY_TRITON,
@@ -267,6 +104,14 @@ TILED = Form("blocks of one dimension, and of two", numbers=UNKNOWN,
              speed="which memory is read together",
              note="what one element is does not depend on it; atomic additions are made in another "
              "order")  # fmt: skip
+LOOPED = Form("a row in one block, and in a loop", numbers=UNKNOWN,
+              speed="what is read once, and what is read again",
+              note="in a loop a row is added up in another order")  # fmt: skip
+ONLINE = Form("a softmax in one pass over the row, and in two", numbers=UNKNOWN,
+              speed="a row is read once less",
+              note="the sum is added up in another order")  # fmt: skip
+RESIZED = Form("the same operators over other sizes", numbers=UNKNOWN,
+               note="the work was cut into kernels elsewhere")  # fmt: skip
 LAUNCH = Form("what the heuristics read beside the code", numbers=UNKNOWN,
               speed="other sizes or alignments can give another configuration")  # fmt: skip
 CONFIGURED = Form("another configuration", numbers=UNKNOWN, speed="other blocks, warps or stages",

@@ -141,7 +141,7 @@ def _format_relative(error: float, eager_error: float) -> str:
     """Return the compiled code's error from float64 beside eager's."""
     if eager_error > _ROUNDS_MORE * error:
         return (
-            f"within eager's own rounding: eager is {eager_error:.1e} from float64, and the compiled "
-            f"code, which rounds less often, {error:.1e}"
+            f"within eager's own rounding: eager is {eager_error:.1e} from float64, and the "
+            f"compiled code, which rounds less often, {error:.1e}"
         )
     return f"to {error:.1e} (eager's own error: {eager_error:.1e})"

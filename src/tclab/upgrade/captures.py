@@ -68,7 +68,9 @@ def _start_child(
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Yield the child process; after the block, kill it and all processes that it started."""
     command = [python, "-X", "faulthandler", "-m", "tclab.upgrade.child", str(out)]
-    variables = {**os.environ, "PYTHONPATH": _make_search_path(out.with_name("code"))}
+    # The command has refused older versions, and says what is not known of newer ones.
+    beside = {"PYTHONPATH": _make_search_path(out.with_name("code")), "TCLAB_ANY_TORCH": "1"}
+    variables = {**os.environ, **beside}
     with log.open("wb") as output:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=output,
                                    env=variables, cwd=folder, start_new_session=True)  # fmt: skip

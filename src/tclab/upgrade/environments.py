@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
 from tclab.errors import BadRequest, TclabError
 from tclab.explain import OnStep, Step
@@ -35,21 +36,63 @@ TRITON_VERSIONS = {
 DOWNLOAD_SIZE = "about 3 GB to download where no cache has them, 5.3 GB on the disk"
 _MARKER = "tclab.json"
 
-# 2.15.0
-_RELEASE = re.compile(r"\d+\.\d+(\.\d+)?")
+#: The newest build of the main branch, and the index that has it.
+NIGHTLY, NIGHTLY_INDEX = "nightly", "https://download.pytorch.org/whl/nightly/cpu"
+
+# 2.15.0, 2.16.0rc1, 2.16.0.dev20261101
+_RELEASE = re.compile(r"\d+\.\d+(\.\d+)?((?:a|b|rc)\d+|\.dev\d+)?")
+# wheels/torch-2.16.0-cp311-cp311-linux_x86_64.whl, https://host/torch-2.16.0%2Bcpu-cp311-….whl
+_WHEEL = re.compile(r"(?:.*/)?torch-([^-/]+)-[^/]+\.whl")
 
 
 class NoEnvironment(TclabError):
     """The error for an environment that could not be made."""
 
 
-def parse_release(option: str, text: str) -> str:
-    """Return ``2.15.0`` for ``2.15`` or ``2.15.0``. BadRequest for an unsupported release."""
-    if not _RELEASE.fullmatch(text):
-        raise BadRequest(f"{option} {text}", "not a release of PyTorch", "say it as 2.15.0")
-    if problem := machine.unsupported_reason(text):
-        raise BadRequest(f"{option} {text}", problem, "choose one of those")
-    return text if text.count(".") == 2 else f"{text}.0"
+@dataclass(frozen=True)
+class Build:
+    """A PyTorch to compare: its version (``nightly`` until it is installed), and its requirement as
+    pip takes it.
+    """
+
+    version: str
+    requirement: str
+
+    @property
+    def is_named_by_version(self) -> bool:
+        """Whether any PyTorch of this version will do; a wheel is one of its own."""
+        return self.requirement == f"torch=={self.version}"
+
+    @property
+    def key(self) -> str:
+        """What tells two builds of a version apart; '' for one that is named by its version."""
+        file = Path(self.requirement)
+        written = str(file.stat().st_mtime_ns) if file.is_file() else ""
+        return "" if self.is_named_by_version else self.requirement + written
+
+
+def parse_build(option: str, text: str) -> Build:
+    """Parse a release (``2.15``), a candidate (``2.16.0rc1``), ``nightly``, or the path or URL of a
+    wheel. BadRequest for another text, a missing file, or a PyTorch older than the supported ones.
+    """
+    place = f"{option} {text}"
+    if text == NIGHTLY:
+        return Build(NIGHTLY, "torch")
+    if wheel := _WHEEL.fullmatch(text):
+        if "://" not in text and not Path(text).is_file():
+            raise BadRequest(place, "there is no such file", "name a wheel that is there")
+        where = text if "://" in text else str(Path(text).resolve())
+        build = Build(Version.parse(unquote(wheel[1])).public, where)
+    elif _RELEASE.fullmatch(text):
+        version = f"{text}.0" if re.fullmatch(r"\d+\.\d+", text) else text
+        build = Build(version, f"torch=={version}")
+    else:
+        step = "say it as 2.15.0, 2.16.0rc1 or nightly, or name a wheel: torch-….whl"
+        raise BadRequest(place, "neither a version of PyTorch nor a wheel of it", step)
+    if Version.parse(build.version).release < machine.OLDEST:
+        problem = machine.unsupported_reason(build.version)
+        raise BadRequest(place, problem, "choose one of those, or a newer one")
+    return build
 
 
 def find_torch_version(python: str) -> str:
@@ -78,36 +121,33 @@ class EnvironmentMaker:
     packages: tuple[str, ...] = ()
     index: str = ""
 
-    def folder(self, torch: str) -> Path:
+    def folder(self, build: Build) -> Path:
         """Return the folder of this PyTorch's environment."""
         python = f"py{sys.version_info[0]}.{sys.version_info[1]}"
-        build = hashlib.sha256(self.index.encode()).hexdigest()[:8] if self.index else ""
-        name = "-".join(filter(None, ["torch", torch, python, build]))
+        key = f"{self.index}{build.key}"
+        digest = hashlib.sha256(key.encode()).hexdigest()[:8] if key else ""
+        name = "-".join(filter(None, ["torch", build.version, python, digest]))
         return paths.user_cache_folder() / "tclab" / "environments" / name
 
-    def provide_python(self, torch: str, on_step: OnStep) -> str:
-        """Return the Python of the environment, and make or complete the environment first if
-        necessary.
-        """
-        folder = self.folder(torch)
+    def provide_python(self, build: Build, on_step: OnStep) -> str:
+        """Return the Python of the environment, which is made or completed first if necessary."""
+        folder = self.folder(build)
         python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
         with _lock(folder):
-            if not self.is_complete(torch):
-                for command in self.install_commands(torch, folder, python):
-                    _run_command(command, torch, on_step)
+            if not self.is_complete(build):
+                for command in self.install_commands(build, folder, python):
+                    _run_command(command, build.version, on_step)
                 packages = sorted({*self.packages} | _read_marker(folder))
                 files.replace(folder / _MARKER, json.dumps(packages))
         return str(python)
 
-    def is_complete(self, torch: str) -> bool:
+    def is_complete(self, build: Build) -> bool:
         """Return whether the environment exists with PyTorch and all `packages`."""
-        folder = self.folder(torch)
+        folder = self.folder(build)
         return (folder / _MARKER).is_file() and {*self.packages} <= _read_marker(folder)
 
-    def install_commands(self, torch: str, folder: Path, python: Path) -> Iterator[list[str]]:
-        """Yield the commands that make the environment; each can be repeated after an
-        interruption.
-        """
+    def install_commands(self, build: Build, folder: Path, python: Path) -> Iterator[list[str]]:
+        """Yield the commands that make it; each can be repeated after it was interrupted."""
         uv = shutil.which("uv")
         if uv:
             venv = [uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable]
@@ -116,14 +156,16 @@ class EnvironmentMaker:
         else:
             yield [sys.executable, "-m", "venv", str(folder)]
             install = [str(python), "-m", "pip", "install", "--disable-pip-version-check"]
-        pinned = f"torch=={torch}"
-        if self.index:
-            yield [*install, "--index-url", self.index, pinned]
-        if sys.platform == "linux" and (
-            triton := TRITON_VERSIONS.get(Version.parse(torch).release[:2])
-        ):
+        nightly = build.version == NIGHTLY
+        index = self.index or (NIGHTLY_INDEX if nightly else "")
+        if nightly:
+            install += ["--prerelease=allow"] if uv else ["--pre"]
+        if index:
+            yield [*install, "--index-url", index, build.requirement]
+        triton = TRITON_VERSIONS.get(Version.parse(build.version).release)
+        if sys.platform == "linux" and triton:
             install.append(f"triton=={triton}")
-        yield [*install, pinned, "numpy", *self.packages]
+        yield [*install, build.requirement, "numpy", *self.packages]
 
 
 def _read_marker(folder: Path) -> set[str]:
@@ -192,6 +234,12 @@ _PROBLEMS = (
     #   cause: Because there is no version of torch==2.15.99 and you require torch==2.15.99, we can
     (r"there is no version of (\S+)",
      "the package index has no {} for this Python", _OTHER_VERSION_STEP),
+    # ERROR: torch-2.14.1-cp312-cp312-linux_x86_64.whl is not a supported wheel on this platform.
+    (r"(\S+\.whl) is not a supported wheel",
+     "{} is for another Python or another system", "a wheel that fits, or --python PATH"),
+    # ERROR: HTTP error 404 while getting https://host/torch-2.16.0-cp311-cp311-linux_x86_64.whl
+    (r"HTTP error (\d+) while getting",
+     "the server has no such wheel: it answered {}", "look at the address"),
     # The virtual environment was not created successfully because ensurepip is not available.
     (r"(?:ensurepip is not|No module named venv)()", "this Python has no venv",
      "install uv, or the system's python3-venv"),

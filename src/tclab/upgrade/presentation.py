@@ -8,8 +8,9 @@ from dataclasses import replace
 from tclab.compare.forms import LAST_BITS, NAN, UNKNOWN, YES
 from tclab.compare.summary import CompileSummary
 from tclab.compare.words import describe_cause, list_changes, tabulate_changes
-from tclab.model import Table
+from tclab.model import Table, Version
 from tclab.render import parts
+from tclab.system import machine
 from tclab.upgrade.stages import Upgrade
 
 _NUMERIC_EFFECT_SENTENCES = {
@@ -65,6 +66,11 @@ def _first_difference_sentence(upgrade: Upgrade) -> str:
 def list_problems(upgrade: Upgrade) -> Iterator[tuple[str, str]]:
     """Yield failures to compile and parts that were not compared, each with the next step."""
     for side in (upgrade.before, upgrade.after):
+        if Version.parse(side.torch).release > machine.NEWEST:
+            newest = ".".join(map(str, machine.NEWEST))
+            head = f"PyTorch {side.torch} is newer than {newest}, the newest that this tclab knows."
+            unknown = "Its known faults are not listed, and no Triton is known to belong to it."
+            yield f"{head} {unknown}", "a newer tclab, or --with triton==X.Y.Z for a --target"
         if gap := side.failure:
             head = f"It does not compile under PyTorch {side.torch}."
             yield f"{head} {gap.place}: {gap.cause}", gap.next_step

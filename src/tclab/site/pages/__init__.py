@@ -20,13 +20,11 @@ from tclab.site.pages import outputs, overviews, rendering, state
 from tclab.site.pages.reference import call_graph as called
 from tclab.site.pages.reference import entries as reference
 from tclab.site.pages.reference import machine_code, name_changes
-from tclab.site.pages.site import changes as changed_words
 from tclab.site.pages.site import verdicts as judged
 
 __all__ = [
     "beliefs",
     "calls",
-    "changes",
     "code",
     "entries",
     "instructions",
@@ -141,15 +139,6 @@ def beliefs() -> Html:
     """List every belief that a page of the site judges, with its verdicts and a link to it."""
     block = rendering.current_block()
     return judged.all_beliefs_table(block, state.build().book)
-
-
-def changes(name: str) -> Html:
-    """List the sentences and beliefs whose truth changed from one PyTorch to the next.
-
-    `name` is the snippet that compares the two versions. Each entry links to its page.
-    """
-    block, _, runs = _find(name)
-    return changed_words.html(block, state.build().book, runs[0])
 
 
 def _find(name: str) -> tuple[rendering.RunningBlock, Snippet, tuple[Run, ...]]:

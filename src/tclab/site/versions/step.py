@@ -6,20 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
-from pathlib import Path
 
 from tclab.compare.causes import Cause, join_causes
 from tclab.compare.forms import UNNAMED
 from tclab.compare.pairs import KernelPair
 from tclab.model import Problem, Report
-from tclab.site.versions import records
-from tclab.site.versions.records import FAILED, HELD, Compile, VersionRecord
+from tclab.site.versions.records import Compile, VersionRecord
 from tclab.upgrade.captures import ExplainResult
 from tclab.upgrade.stages import Side, Upgrade
-
-#: A name, its value before, and its value after.
-Row = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -65,34 +59,6 @@ class Step:
         """The pairs by corpus and target, in the order of the record."""
         keys = dict.fromkeys((each.before.corpus, each.before.target) for each in self.pairs)
         return {key: self.part(*key) for key in keys}
-
-    @cached_property
-    def claims(self) -> tuple[Row, ...]:
-        """The claims (``snippet#claim``) whose outcome changed, first those that held before.
-
-        A snippet that failed under one version is left out: the outcomes are unknown.
-        """
-        olds, news = (_read_claims(record) for record in (self.before, self.after))
-        both = ((name, olds[name], news[name]) for name in olds if name in news)
-        rows = (row for row in both if row[1] != row[2] and FAILED not in row)
-        return tuple(sorted(rows, key=lambda row: (row[1] != HELD, row)))
-
-    @property
-    def became_false(self) -> tuple[Row, ...]:
-        """Claims that held before and do not hold after."""
-        return tuple(row for row in self.claims if row[1] == HELD)
-
-    @property
-    def became_true(self) -> tuple[Row, ...]:
-        """Claims that hold after and did not hold before."""
-        return tuple(row for row in self.claims if row[2] == HELD)
-
-    @cached_property
-    def verdicts(self) -> tuple[Row, ...]:
-        """Beliefs whose verdict changed."""
-        olds, news = self.before.verdicts, self.after.verdicts
-        both = (name for name in olds if name in news and olds[name] != news[name])
-        return tuple((name, olds[name], news[name]) for name in both)
 
 
 @dataclass(frozen=True)
@@ -153,11 +119,6 @@ class Part:
         rows = tuple(_compare_memory(self.pairs))
         return tuple(sorted(rows, key=lambda row: row[1] / row[2] if row[2] else 0.0))
 
-    def changed_by_stage(self) -> dict[str, int]:
-        """Return the number of functions that differ at each stage."""
-        found = ({change.part for change in each.upgrade.comparison.changes} for each in self.pairs)
-        return dict(Counter(part for parts in found for part in parts))
-
 
 def _compare_memory(pairs: Iterable[Pair]) -> Iterator[tuple[str, int, int]]:
     for each in pairs:
@@ -170,14 +131,3 @@ def _capture(compiled: Compile) -> ExplainResult:
     if compiled.snapshot is None:
         return ExplainResult(failure=Problem(compiled.name, compiled.failure, ""))
     return ExplainResult(Report(compiled.name, "", snapshot=compiled.snapshot))
-
-
-def _read_claims(record: VersionRecord) -> dict[str, str]:
-    every = ((f"{name}#{claim}", outcome) for name, outcomes in record.claims.items()
-             for claim, outcome in outcomes.items())  # fmt: skip
-    return dict(every)
-
-
-def read_steps(folder: Path) -> tuple[Step, ...]:
-    """Return the steps between the successive records of a folder, the oldest first."""
-    return tuple(Step(old, new) for old, new in pairwise(records.read_all(folder)))

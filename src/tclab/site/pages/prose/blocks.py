@@ -52,7 +52,6 @@ _ALL_FUNCTIONS = (
     Function("entries", (_NAME, "table", "versions", "mended"), "artifacts", "table",
              is_evidence=True, uses_other_pages=True),
     Function("calls", (_NAME, "table"), "artifacts", "table"),
-    Function("changes", (_NAME,), "artifacts", uses_other_pages=True),
     Function("verdicts", (_NAME,), "artifacts", is_evidence=True),
     Function("instructions", ("stage",), uses_other_pages=True),
     Function("versions"),

@@ -1,0 +1,25 @@
+"""What PyTorch 2.11 and 2.15 made of the same code, compared.
+
+Each has recorded what it made of the catalogue's functions and models, for GPUs that were not
+there.
+"""
+# tclab: reads=records/versions/torch2.11.json,records/versions/torch2.15.json
+
+from _step import grown, step_to
+
+step = step_to("2.11", "2.15")
+
+# claim: each-side-is-of-its-version
+assert (step.before.release, step.after.release) == ("2.11", "2.15")
+
+MAXIMUM = "max2 and fmax2 in the online softmax"
+titles = {cause.form.title for part in step.parts.values() for cause in part.causes}
+
+# claim: few-causes-are-unknown
+assert all(10 * part.unnamed <= len(part.kernels) for part in step.parts.values())
+# claim: a-maximum-without-nan
+assert MAXIMUM in titles
+# claim: random-numbers-as-before
+assert not any("rand4x" in title for title in titles)
+# claim: three-plan-more
+assert grown(step)[0] == "text/clip" and len(grown(step)) == 3
