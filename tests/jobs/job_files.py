@@ -22,9 +22,10 @@ CAPTURED = """
         print("scaled")
         return (y.sin() + 1).sum(-1)
 
-    captured = capture(scale)
-    captured(torch.ones(4, 8), 2)
-    captured(torch.ones(6, 8), 2)
+    with capture() as captured:
+        compiled = torch.compile(scale)
+        compiled(torch.ones(4, 8), 2)
+        compiled(torch.ones(6, 8), 2)
     seen = {
         "breaks": captured.breaks, "recompiles": captured.recompiles, "guards": captured.guards,
         "dynamo": captured.graphs, "post_grad": captured.post_grad, "kernels": captured.kernels,

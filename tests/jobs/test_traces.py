@@ -90,12 +90,11 @@ def test_the_rank_that_compiles_more_is_named(tmp_path: Path) -> None:
         port = str(free.getsockname()[1])
     environment = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2"}
     ranks = [
-        job_files.start(tmp_path / rank, job_files.RANKS, RANK=rank, **environment)
-        for rank in ("0", "1")
+        job_files.start(tmp_path, job_files.RANKS, RANK=rank, **environment) for rank in ("0", "1")
     ]
     errors = [rank.communicate(timeout=300)[1] for rank in ranks]
     assert [rank.returncode for rank in ranks] == [0, 0], errors
-    job = open_job([tmp_path])
+    job = open_job([tmp_path / "trace"])
     assert [each.rank for each in job.processes] == [0, 1]
     (found,) = [each for each in job.findings if each.name == "ranks-differ"]
     assert found.what.startswith("rank 1 compiles double")

@@ -131,7 +131,7 @@ def test_what_compiles_under_one_only_is_named() -> None:
     failed = Compile("functions", "a/x", "h200", failure="RuntimeError: no")
     for sides in ([failed], [compiled("a/x", RANDOM)]), ([compiled("a/x", RANDOM)], [failed]):
         part = step(*sides).parts["functions", "h200"]
-        assert [each.of.name for each in part.on_one_side] == ["a/x"]
+        assert [each.before.name for each in part.on_one_side] == ["a/x"]
 
 
 def test_a_model_is_compared_with_that_of_the_same_packages_only() -> None:

@@ -24,6 +24,8 @@ _CONTEXT_KEYS = {
 }
 # V1126 03:02:44.762000 600 torch/_dynamo/utils.py:2126] {"chromium_event": {}, "frame_id": 0}
 _HEADER = re.compile(r"^[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ [^\]]*\] ?(?P<json>.*)$")
+# utils_device.CURRENT_DEVICE == None    # _dynamo/output_graph.py:1122 in init_ambient_guards
+_TORCH_FILE = re.compile(r"# ((?:_\w+|autograd|distributed|fx|nn|optim|utils)/[\w/]+\.py):\d+ in ")
 #: The names of the records whose payload a job's values are read from; the others are counted.
 _READ = frozenset({
     *(names.START, names.METRICS, names.CHROME, names.CREATED_SYMBOL, "bwd_compilation_metrics"),
@@ -131,7 +133,8 @@ def read_log(lines: Iterable[str]) -> Log:
     log = Log()
     for header, payload in _split_records(lines, log.unread):
         log.add(header, payload)
-    log.trace.add(names.FILES, _short_names([*log.files.values()]), "", (None, None))
+    short_names = dict(_short_names(log.trace, [*log.files.values()]))
+    log.trace.add(names.FILES, short_names, "", (None, None))
     return log
 
 
@@ -152,12 +155,18 @@ def _split_records(lines: Iterable[str], unread: Counter[str]) -> Iterator[tuple
         yield header, "".join(payload).removesuffix("\n")
 
 
-def _short_names(files: Sequence[str]) -> dict[str, str]:
-    """Map the names that PyTorch shortens in guards to the full ones. It cuts what a file's path
-    has in common with PyTorch's own folder, and one character more.
+def _short_names(trace: Trace, files: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the names that PyTorch shortens in guards, and the full ones. It cuts what a file's
+    path has in common with PyTorch's own folder, and one character more; a log need not name
+    PyTorch's own files in full.
     """
-    folder = next((f.partition("/_dynamo/")[0] for f in files if "/torch/_dynamo/" in f), "")
-    return {file[_common_length(file, folder) + 1 :]: file for file in files}
+    own = (f.partition("_dynamo/")[0] for f in files if "/torch/_dynamo/" in f)
+    folder = next(own, "torch/")
+    for event in trace.select("dynamo_cpp_guards_str", "recompile_reasons"):
+        for name in _TORCH_FILE.findall(event.payload):
+            yield name, folder + name
+    for file in files:
+        yield file[_common_length(file, folder.rstrip("/")) + 1 :], file
 
 
 def _common_length(file: str, folder: str) -> int:
