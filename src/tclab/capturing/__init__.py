@@ -1,5 +1,5 @@
-"""Capture every stage of a compile. A name of this package imports torch on its first use; the
-rooms `trace` and `read` need none, so that the trace of another machine can be read.
+"""Capture every stage of a compile. A name of this package imports torch on its first use. The
+packages `trace` and `read` need no torch, so that the trace of another machine can be read.
 """
 
 from __future__ import annotations

@@ -57,9 +57,9 @@ def _remember_copy(copy: CodeType) -> CodeType:
 
 def _affects_later_compiles(code: CodeType) -> bool:
     """Return whether earlier compiles of this code could change a later one: it has cache entries,
-    or Dynamo may have decided to skip it. The latter holds for code outside of PyTorch and for the
-    frame that Dynamo wraps around PyTorch's modules; Dynamo always skips PyTorch's other code. It
-    does not hold for our own copies, which no function runs any more.
+    or Dynamo may have decided to skip it. Dynamo may have decided this for code outside of PyTorch
+    and for the frame that it wraps around PyTorch's modules; it always skips PyTorch's other code.
+    Our own copies do not count, because no function runs them any more.
     """
     if (copy := _COPIES.get(id(code))) is not None and copy() is code:
         return False

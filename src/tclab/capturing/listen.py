@@ -68,7 +68,7 @@ def _float32_precisions() -> dict[str, str]:
 
 @contextmanager
 def _logging_enabled() -> Iterator[None]:
-    """Undo `logging.disable` during the block: PyTorch writes its trace through `logging`."""
+    """Undo `logging.disable` during the block, since PyTorch writes its trace through `logging`."""
     level = logging.root.manager.disable
     logging.disable(logging.NOTSET)
     try:

@@ -74,7 +74,8 @@ def replay(
 
 def memory(runs: Mapping[str, Phases], caption: str = "") -> Memory:
     """Profile each of `runs`, phase by phase, and return the bytes of CPU memory allocated after
-    each allocation and release. Compile before you call this: compiling allocates, too.
+    each allocation and release. Compile before you call this, because compiling allocates memory,
+    too.
     """
     memory_runs = tuple(
         _memory.read_memory_run(label, _profile_phases(phases)) for label, phases in runs.items()

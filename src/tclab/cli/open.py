@@ -1,4 +1,6 @@
-"""Define ``tclab open``: read what a real run left behind, and say what matters first."""
+"""Define ``tclab open``: read the traces and profiles of a real run, and show its findings, the
+most important first.
+"""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ FORMATS: dict[str, Callable[[Report], str]] = {
 
 
 def choose_path(request: ExplainRequest, output: Path | None, format_: str) -> Path | None:
-    """Return the path of the report, None for stdout. BadRequest, before anything compiles, if it
-    cannot be written.
+    """Return the path to which the report is written, or None for stdout. Raise BadRequest if the
+    file cannot be written. The path is checked before anything compiles.
     """
     if output is None and format_ != "html":
         return None

@@ -79,7 +79,7 @@ _CLEANED = re.compile(r"<tmp>(/[^\s:<>\"',)]+)")
 
 def _write_out_paths(text: str) -> str:
     """Write out the paths of files that exist below the folder for temporary files, so that an
-    editor opens them: messages have ``<tmp>`` there.
+    editor opens them. Messages have ``<tmp>`` in place of the folder.
     """
     folder = tempfile.gettempdir()
     return _CLEANED.sub(

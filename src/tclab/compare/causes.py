@@ -128,8 +128,8 @@ def _block_sizes(body: str) -> list[str]:
 
 
 def _necessary_forms(old: str, new: str) -> Iterator[Form]:
-    """Return the forms whose rules are necessary to make the two bodies equal: a rule is not if
-    they are as equal without it.
+    """Return the forms whose rules are necessary to make the two bodies equal. A rule is not
+    necessary if the bodies are as equal without it.
     """
     flows = _build_flow(old), _build_flow(new)
     return (

@@ -79,8 +79,8 @@ def _read_entry(entry: Mapping[str, Any], place: str) -> CheckedFunction:
 
 
 def _shorten_spelling(name: str) -> str:
-    """Return the shortest spelling of ``./model.py:Block``: each spelling has a baseline of its
-    own.
+    """Return the shortest spelling of ``./model.py:Block``, because each spelling would have a
+    baseline of its own.
     """
     where, colon, function = name.rpartition(":")
     return f"{os.path.normpath(where)}:{function}" if colon and where else name

@@ -38,7 +38,7 @@ _COMMUTATIVE = ("Add", "Mult")
 
 
 class Flow:
-    """The data flow of one body under some rules; `fired` counts how often each rule applied.
+    """The data flow of one body under some rules; `fired` counts the uses of each rule.
 
     Two bodies with equal `canonical_lines` compute the same.
     """

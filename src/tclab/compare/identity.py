@@ -155,8 +155,8 @@ def _line_text(line: SourceLine) -> str:
 
 
 def clean_guards(snapshot: Snapshot) -> Snapshot:
-    """Return a snapshot with guards as `identify_recompile` writes them: files of earlier versions
-    of tclab have Dynamo's whole text.
+    """Return a snapshot with guards as `identify_recompile` writes them, because files of earlier
+    versions of tclab have Dynamo's whole text.
     """
     recompiles = (
         replace(each, guards=tuple(_ADDRESS.sub("…", failed_guard(text)) for text in each.guards))

@@ -1,7 +1,7 @@
 """Normalise a Triton kernel: number its names by their order, remove its decorators.
 
-Inductor numbers buffers by graph and values by kernel, and names a kernel by its position; none of
-that belongs to the computation.
+Inductor numbers buffers by graph and values by kernel, and names a kernel by its position; these
+numbers and names do not belong to the computation.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ def of_capture(
     mode: str = "",
 ) -> Evidence:  # fmt: skip
     """Return what a capture alone shows: its kernels and the first call with what they cost at
-    least, on the target or on the GPU that is here; nothing was tried, and one call was made.
+    least, on the target or on the GPU that is here. No fix was tried, and only one call was made.
     """
     from tclab.capturing.read.frames import failed_compiles
     from tclab.capturing.read.runs import calls_by_compile

@@ -66,9 +66,7 @@ class Spec:
 
 
 def parse(text: str) -> Spec:
-    """Parse one ``--input``. BadRequest for a wrong one says how to write it. The BadRequest for a
-    wrong one says how to write it.
-    """
+    """Parse one ``--input``. The BadRequest for a wrong one says how to write it."""
     match = _NAMED.fullmatch(text.strip())
     name, body = (match["name"], match["value"]) if match else ("", text.strip())
     if tensor := _TENSOR.fullmatch(body):
@@ -129,8 +127,8 @@ def make(spec: Spec, *, device: Any = None, grad: bool = False) -> object:
 
 
 def _check_room(spec: Spec, itemsize: int) -> None:
-    """Raise ExplainError if the tensor is larger than this machine's memory: Linux would allocate
-    it, and then kill the process that fills it.
+    """Raise ExplainError if the tensor is larger than this machine's memory, because Linux would
+    allocate it, and then kill the process that fills it.
     """
     size, memory = math.prod(spec.sizes) * itemsize, _total_memory()
     if size > memory:

@@ -35,8 +35,8 @@ def split(spec: str) -> tuple[str, str]:
 
 
 def is_file(spec: str) -> bool:
-    """Return whether ``FILE.py:NAME`` names a file outside of a package: each import of it runs
-    anew.
+    """Return whether ``FILE.py:NAME`` names a file outside of a package, which runs anew at each
+    import.
     """
     path = Path(spec.rpartition(":")[0])
     return path.suffix == ".py" and path.is_file() and "." not in _as_module(path.resolve())[1]

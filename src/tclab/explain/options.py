@@ -52,8 +52,8 @@ def _parse_literal(text: str) -> object:
 
 
 def check(options: Mapping[str, Any]) -> None:
-    """Raise BadOption unless torch.compile takes these keywords. It is called with them and a
-    function that never runs, so the modes and options are those of the installed PyTorch.
+    """Raise BadOption unless torch.compile takes these keywords. torch.compile is called with them
+    and a function that never runs, so the modes and options are those of the installed PyTorch.
     """
     _check_flags(options)
     if not options:

@@ -78,6 +78,6 @@ def _compile_with(options: Mapping[str, Any]) -> Iterator[None]:
         kept = {name: value for name, value in how.items() if name not in left_out}
         return original(model, **{**kept, **options})
 
-    functools.update_wrapper(compile_with, original)  # it compiles, as the original does
+    functools.update_wrapper(compile_with, original)  # it compiles, too
     with mock.patch.object(torch, "compile", compile_with if options else original):
         yield

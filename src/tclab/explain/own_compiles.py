@@ -32,7 +32,7 @@ _CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset)
 @dataclass(frozen=True)
 class ReachableCompiles:
     """The compiled objects that a call can reach; `compiles` says that the code itself calls
-    torch.compile. `made` are the compiles at import of objects that a call can reach.
+    torch.compile. `made` are those compiles at import whose original a call can reach.
     """
 
     objects: tuple[Any, ...] = ()
@@ -48,8 +48,9 @@ NOTHING = ReachableCompiles()
 
 def find(value: object, made: Iterable[CompileCall] = ()) -> ReachableCompiles:
     """Visit the objects that a call of `value` can reach (attributes, elements, closures and named
-    globals) and return the compiled ones. Those of `made` whose original is reached are kept, too;
-    if `value` is a part of that original, the file compiles the original.
+    globals) and return the compiled ones. A compile in `made` counts, too, if its original is
+    reached. It does not count if `value` is a part of the original, because then the file compiles
+    the original.
     """
     objects: list[object] = []
     compiles = False

@@ -53,8 +53,8 @@ def _explain_import(error: Exception) -> ExplainError:
 
 @contextmanager
 def collecting_rarely() -> Iterator[None]:
-    """Run the garbage collector rarely within the block: imports and compiles make hundreds of
-    thousands of objects and little garbage, and collecting takes a tenth of their time.
+    """Run the garbage collector rarely within the block, because imports and compiles make hundreds
+    of thousands of objects and little garbage, and collecting takes a tenth of their time.
     """
     thresholds = gc.get_threshold()
     gc.set_threshold(100_000, 50, 50)

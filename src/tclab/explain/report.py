@@ -132,8 +132,8 @@ def _omitted_kernels(capture: Capture) -> Iterator[Problem]:
 
 
 def _build_chains(capture: Capture, *, machine_code: bool) -> tuple[tuple[Chain, ...], str]:
-    """Return the chains. If linking fails, return none and the reason: a fault there must not cost
-    the rest of the report.
+    """Return the chains. If linking fails, return none and the reason, because a fault in linking
+    must not cost the rest of the report.
     """
     try:
         return capture.chains(machine_code=machine_code), ""

@@ -38,9 +38,9 @@ _AS_IT_IS = "it compiles its parts itself, and is in no file that can be importe
 
 @dataclass(frozen=True)
 class Outcome:
-    """A capture, and the `refusal` if the target or Triton refused something: then the capture has
-    graphs only, or all but machine code. `agreement` is the comparison of the results with eager's.
-    `own` describes the subject's own compiles if it ran unchanged.
+    """A capture, and the `refusal` if the target or Triton refused something. A capture with a
+    refusal has only graphs, or everything but machine code. `agreement` is the comparison of the
+    results with eager's. `own` describes the subject's own compiles if it ran unchanged.
     """
 
     capture: Capture
@@ -168,8 +168,9 @@ class Compilation:
         return Outcome(self._run_without_target(refusal), refusal, agreement)
 
     def _agreement_of_the_cpu(self) -> Agreement:
-        """Return the verdict on a compile for this machine, if the request asks for it. That takes
-        as long as the compile for the target; the GPU's own numbers cannot be known here.
+        """Return the verdict on a compile for this machine, if the request asks for it. This
+        compile takes as long as the compile for the target; the GPU's own numbers cannot be known
+        here.
         """
         if not self.request.compare:
             assert self.request.target is not None
@@ -248,7 +249,8 @@ class Compilation:
 
     def _eager_error_here(self, error: BaseException) -> TrialResult:
         """Call the function once more in this process, uncompiled, and return its error if it
-        equals `error`: objects that the compile changed can cause another one.
+        equals `error`. Another error does not count, because objects that the compile changed can
+        cause it.
         """
         if self.subject.own:
             return TrialResult()
@@ -272,6 +274,6 @@ class Compilation:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Redirect the output of the user's code to stderr: stdout is for the report."""
+    """Redirect the output of the user's code to stderr, because stdout is for the report."""
     with contextlib.redirect_stdout(sys.stderr):
         yield

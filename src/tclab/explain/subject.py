@@ -86,7 +86,9 @@ def find(
 
 
 def _generator_remark(function: Callable[..., object]) -> tuple[str, ...]:
-    """Return a remark if the function is a generator: a call runs none of its code."""
+    """Return a remark if the function is a generator, since a call of a generator runs none of its
+    code.
+    """
     function = inspect.unwrap(function)
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         return (_GENERATOR,)

@@ -180,8 +180,8 @@ def _find_idle_gpu(job: Job) -> Iterator[Finding]:
 
 
 def _find_waits_for_ranks(job: Job) -> Iterator[Finding]:
-    """Yield a finding if the collectives take much longer in one profile than in another: a rank
-    runs them from when it comes until the last one has come.
+    """Yield a finding if the collectives take much longer in one profile than in another. A rank's
+    collective lasts from its own arrival until the arrival of the last rank.
     """
     seconds = {profile.name: _seconds_in_collectives(profile) for profile in job.profiles}
     if len(seconds) < 2:

@@ -56,7 +56,7 @@ def _same_graph(
 
 
 def _changed(before: Parts, after: Parts) -> Iterator[KeyPart]:
-    """Yield the parts that differ, settings first: their values are readable."""
+    """Yield the parts that differ, settings first, because their values are readable."""
     names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
     for name in sorted(names, key=lambda name: "config" not in name):
         yield KeyPart(name, *(side.get(name, ("", ""))[1] for side in (before, after)))

@@ -136,8 +136,8 @@ class _Graphs:
         return cls({graph.key: graph for graph in graphs if graph.key}, files, by_kernel)
 
     def with_keys_of(self, launches: Iterable[_Launch]) -> _Graphs:
-        """Return the same with the keys of the calls in which a known kernel was launched: a trace
-        has no key where the cache was off.
+        """Return the same with the keys of the calls in which a known kernel was launched, because
+        a trace has no key where the cache was off.
         """
         known = {
             launch.key: self.by_file[launch.file][0]
@@ -169,7 +169,9 @@ class _Graphs:
         )
 
     def _graph(self, name: str, launch: _Launch) -> JobGraph | None:
-        """Return the graph around a launch; by the kernel's file or name if one graph has it."""
+        """Return the graph around a launch; find it by the kernel's file, else by the call's key,
+        else by the kernel's name if only one graph has it.
+        """
         if launch.file in self.by_file:
             return self.by_file[launch.file][0]
         if launch.key in self.by_key:

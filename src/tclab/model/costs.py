@@ -16,10 +16,11 @@ BOUNDS = {"launches": "launch bound", "memory": "memory bound", "products": "pro
 class CallCost:
     """The least that one call costs on a device, in seconds: for its `launches` on the host, for
     the bytes of all kernels at the device's bandwidth, and for the products' operations at its
-    rate. `tf32` are the seconds of the products if float32 ones used TF32; None where there are
-    none or they do use it. `kernels` counts launches of generated kernels, `library_calls` the
-    rest; `unknown` counts rows whose bytes or operations are not known: then the sums are too low.
-    `attained` is what kernels reach of the device's rates, as measured: between 0 and 1.
+    rate. `tf32` are the seconds of the products if those of float32 used TF32; None if there are no
+    such products, or if they already use TF32. `kernels` counts launches of generated kernels,
+    `library_calls` the rest; `unknown` counts rows whose bytes or operations are not known: then
+    the sums are too low. `attained` is what kernels reach of the device's rates, as measured:
+    between 0 and 1.
     """
 
     kind: ClassVar[str]
@@ -47,5 +48,5 @@ class CallCost:
 
     @property
     def seconds(self) -> float:
-        """The least seconds of a call: launching and computing overlap."""
+        """The least seconds of a call, in which launching and computing overlap."""
         return max(self.launches, self.memory + self.products)

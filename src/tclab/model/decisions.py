@@ -89,8 +89,8 @@ class Partition(Artifact):
 
     def bytes_of(self, fate: str) -> int:
         """Return the bytes of all storages with this fate, each counted once. A storage with
-        several fates counts for the first of FATES: a view of an input costs nothing, and neither
-        does a recomputed view of a saved value.
+        several fates counts for the first of FATES. So a view of an input costs nothing, and
+        neither does a recomputed view of a saved value.
         """
         owners: dict[int, PartitionedValue] = {}
         for value in sorted(self.values, key=lambda value: FATES.index(value.fate)):

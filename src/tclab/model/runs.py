@@ -85,7 +85,7 @@ class Snippet:
 
 
 def source_lines(source: str) -> list[str]:
-    """Split a file into lines as Python counts them: a form feed ends no line."""
+    """Split a file into lines as Python counts them, for which a form feed ends no line."""
     return source.removesuffix("\n").split("\n")
 
 
@@ -142,7 +142,9 @@ class Provenance:
 
 
 def _is_day(text: str) -> bool:
-    """Return whether the text is an ISO day from 1970 to 2105: a file's time stamp has 32 bits."""
+    """Return whether the text is an ISO day from 1970 to 2105, because a file's time stamp has 32
+    bits.
+    """
     try:
         return "1970" <= text < "2106" and str(dt.date.fromisoformat(text)) == text
     except ValueError:
@@ -222,7 +224,7 @@ class Run:
 
     @property
     def figure_sources(self) -> tuple[Source, ...]:
-        """The origins of its figures: those of the recordings it read, else the run's own
+        """The origins of the run's figures: the recordings that the run read, else its own
         provenance.
         """
         made = self.provenance

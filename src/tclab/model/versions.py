@@ -70,8 +70,8 @@ class Clause:
         return clause
 
     def _list_edges(self) -> Iterator[Version]:
-        """Yield each bound's release and the ones next to it: a clause that none of them meets is
-        met by no release.
+        """Yield each bound's release and the ones next to it. A clause that none of these releases
+        meets is met by no release.
         """
         for _, bound in self.bounds:
             for minor in (bound.minor - 1, bound.minor, bound.minor + 1):

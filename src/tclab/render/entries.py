@@ -2,7 +2,7 @@
 
 Without JavaScript it is a plain table. With JavaScript a field above it filters the rows, and all
 but the first rows of a long table stay text in `<noscript>` until the reader scrolls there. The
-widths of the columns are computed here from the texts, so that a browser need not lay out
+widths of the columns are computed in this module from the texts, so that a browser need not lay out
 thousands of rows to find them.
 """
 

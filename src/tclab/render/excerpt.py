@@ -62,7 +62,9 @@ def html(
     label: str = "",
     stage: str = "",
 ) -> Html:
-    """Return the code as HTML; lines outside of `focus` (in numbers as shown) are folded."""
+    """Return the code as HTML, with the lines outside of `focus` folded. `focus` has ranges of line
+    numbers, counted from `first_line`.
+    """
     lines = clean(code).removesuffix("\n").split("\n")
     pieces = []
     for first, last, is_visible in split_range(first_line, first_line + len(lines) - 1, focus):

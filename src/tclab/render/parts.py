@@ -38,7 +38,7 @@ def code(text: str) -> Html:
 
 
 def allow_underscore_breaks(text: str) -> Html:
-    """Return `text` as HTML that may break after underscores: names of kernels are long."""
+    """Return `text` as HTML that may break after underscores, because names of kernels are long."""
     return escape.allow_breaks(text, INNER_UNDERSCORES)
 
 

@@ -80,7 +80,9 @@ def _stat_or_none(path: Path) -> os.stat_result | None:
 
 
 def _is_stdout(status: os.stat_result) -> bool:
-    """Return whether stdout goes to this file: replacing the file would lose printed text."""
+    """Return whether stdout goes to this file. If so, replacing the file would lose the printed
+    text.
+    """
     with contextlib.suppress(OSError):  # stdout is closed
         return os.path.samestat(status, os.fstat(1))
     return False

@@ -24,8 +24,8 @@ _recorded_files: set[str] = set()
 
 
 def note_recorded_file(path: Path) -> None:
-    """Add a file below ``records/`` to the list, even a missing one: the run depends on its
-    absence. A missing file counts: the run depends on that.
+    """Add a file below ``records/`` to the list. A missing file is added, too, because the run
+    depends on its absence.
     """
     _recorded_files.add(os.path.realpath(path))
 

@@ -148,8 +148,8 @@ def _psutil_resident(pid: int) -> int:
 def end_all_descendants(seconds: float = 10.0) -> None:
     """Kill every descendant of this process; return when none is left, or after `seconds`.
 
-    It requires `adopt_orphans`: only then does a process without children have no descendants.
-    The limit in seconds is for another user's processes, which cannot be killed.
+    It requires `adopt_orphans`, because only then does a process without children have no
+    descendants. The limit in seconds is for another user's processes, which cannot be killed.
     """
     deadline = time.monotonic() + seconds
     while _has_children() and time.monotonic() < deadline:

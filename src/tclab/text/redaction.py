@@ -1,4 +1,4 @@
-"""Remove the values of environment variables from text: they may be tokens.
+"""Remove the values of environment variables from text, because they may be tokens.
 
 A guard on a variable says that there is one and shows ``…`` in place of its value. Elsewhere a
 value that could be a token is replaced by the name of its variable; so are its percent-encoded

@@ -60,12 +60,16 @@ class Build:
 
     @property
     def is_named_by_version(self) -> bool:
-        """Whether any PyTorch of this version will do; a wheel is one of its own."""
+        """Whether any PyTorch of this version will do. A wheel is a build of its own, whatever its
+        version.
+        """
         return self.requirement == f"torch=={self.version}"
 
     @property
     def key(self) -> str:
-        """What tells two builds of a version apart; '' for one that is named by its version."""
+        """A text that differs for two builds of one version; '' for a build that is named by its
+        version.
+        """
         file = Path(self.requirement)
         written = str(file.stat().st_mtime_ns) if file.is_file() else ""
         return "" if self.is_named_by_version else self.requirement + written

@@ -138,8 +138,8 @@ class Comparison:
         return runs.run_eager(self.uncompiled_start(), self.random_state, self.backward)
 
     def eager_again(self) -> Observation:
-        """Make the calls without the compiler, with new memory filled: what depends on memory that
-        nothing has written differs then.
+        """Make the calls without the compiler, with new memory filled, so that a result differs if
+        it depends on memory that nothing has written.
         """
         state = self.random_state
         return runs.run_eager(self.start.copy(), state, self.backward, runs.filling_memory())

@@ -30,8 +30,9 @@ NEAR = 4
 class Distance:
     """The distance of two results: `wrong` marks the elements that differ. `ulps` is the largest
     distance of two elements in units in the last place; `error` and `eager_error` are the largest
-    ones from float64, relative to the largest value, None without float64. Where all values are 0
-    but for rounding, `is_zero`, both are absolute: relative to nothing they would say nothing.
+    ones from float64, relative to the largest value, None without float64. `is_zero` says that all
+    values are 0 but for rounding; then both errors are absolute, because there is no value that
+    they could be relative to.
     """
 
     wrong: torch.Tensor

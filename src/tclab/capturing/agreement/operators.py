@@ -79,8 +79,8 @@ def find_raising_operator(run: RunWith) -> Operator | None:
 def _bisect_first(
     call: GraphCall, nodes: list[fx.Node], fails: Callable[[GraphCall, fx.Node], bool]
 ) -> fx.Node:
-    """Return the first node for which the graph, compiled up to that node, fails; for the last node
-    it does fail.
+    """Return the first node for which the graph, compiled up to that node, fails. The caller knows
+    that it fails for the last node.
     """
     right, wrong = -1, len(nodes) - 1
     while wrong - right > 1:

@@ -84,8 +84,8 @@ def run_eager(
 
 @contextmanager
 def filling_memory() -> Iterator[None]:
-    """Fill new memory with NaN, or the largest integer, before it is used: PyTorch does so with
-    deterministic algorithms.
+    """Fill new memory with NaN, or the largest integer, before it is used. PyTorch does this while
+    deterministic algorithms are switched on.
     """
     before = torch.are_deterministic_algorithms_enabled()
     warn_only = torch.is_deterministic_algorithms_warn_only_enabled()

@@ -50,7 +50,7 @@ class Variable:
 @dataclass
 class World:
     """A function and the state that its calls start from; `contents` are the values of `variables`,
-    in their order. `caches` are the caches of functools that were empty at the start: their entries
+    in their order. `caches` are the caches of functools that were empty at the start. Their entries
     cannot be copied, so they are emptied before the calls of a copy.
     """
 
@@ -240,7 +240,7 @@ def _methods(cls: type) -> Iterator[FunctionType]:
 
 
 def _is_code(value: Any) -> bool:
-    """Return whether the value is code: no call changes it."""
+    """Return whether the value is code, which no call changes."""
     return isinstance(value, (ModuleType, type)) or (
         callable(value)
         and not isinstance(value, torch.nn.Module)

@@ -96,8 +96,8 @@ class _ChainBuilder:
         return sum(sizes) if sizes and len(sizes) == len(known) else None
 
     def _graph_panes(self, dynamo: Graph) -> Iterator[Listing]:
-        """Return the panes of the graphs of one compile, with only one of Dynamo's graphs: Dynamo
-        may have restarted its trace.
+        """Return the panes of the graphs of one compile, with only one of Dynamo's graphs, because
+        Dynamo may have restarted its trace.
         """
         for stage_graphs in self.graphs.values():
             for index, graph in enumerate(stage_graphs):

@@ -85,7 +85,7 @@ def _stage_pane(
 
 def _key_in_previous(position: Position, keys: KernelKeys, previous: Listing) -> str:
     """Return the key of the previous stage's lines with this position. LLVM gives a function no
-    column; in MLIR it is 0 up to Triton 3.7, and 1 from 3.8 on.
+    column; in MLIR the column is 0 up to Triton 3.7, and 1 from 3.8 on.
     """
     key = keys.stage_key(previous.stage, position)
     if position[-1][2] or any(key in marks for marks in previous.marks.values()):

@@ -134,8 +134,8 @@ class Origins:
 
 
 def user_stack(stack: str) -> list[SourceLine]:
-    """Return the user's lines of a printed stack, outermost first; all lines if none is the user's,
-    as for a module of PyTorch that is compiled alone.
+    """Return the user's lines of a printed stack, outermost first. If no line is the user's, return
+    all lines; this happens for a module of PyTorch that is compiled alone.
     """
     return user_lines.select_user_lines_or_all(frames.printed_stack(stack), lambda line: line.file)
 

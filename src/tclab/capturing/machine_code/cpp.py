@@ -98,8 +98,8 @@ def assembling_ahead(most_lines: int | None) -> Iterator[None]:
 
 
 def _take_pending(text: str) -> str:
-    """Wait for a listing that is being made; return '' if there is none, or if it failed because
-    Inductor had not written a header yet.
+    """Wait for a listing that is being made; return '' if there is no such listing, or if making it
+    failed because Inductor had not written a header yet.
     """
     pending = _pending.pop(text, None)
     return pending.result() if pending else ""

@@ -163,8 +163,8 @@ def ptx_positions(code: str) -> Positions:
     call sites.
 
     Up to Triton 3.7, a comment names the call sites; newer versions have ``inlined_at``, which
-    refers to the last ``.loc`` of that line (PTX ISA, Debugging Directives). Within inline assembly
-    newer versions number the assembly's own lines: those are ignored.
+    refers to the last ``.loc`` of that line (PTX ISA, Debugging Directives). Newer versions number
+    the lines of inline assembly, too; these numbers are ignored.
     """
     files = {number: file_name(name) for number, name in _PTX_FILE.findall(code)}
     last: dict[tuple[str, ...], Position] = {}
@@ -225,7 +225,8 @@ def is_instruction(line: str) -> bool:
 
 def padding_lines(lines: list[str]) -> set[int]:
     """Return the numbers, from 1, of the lines of SASS that the assembler adds after a kernel's
-    end: a branch to itself, and NOPs up to the next boundary. They come from no line of the kernel.
+    end: a branch to itself, and NOPs up to the next boundary. These lines come from no line of the
+    kernel.
     """
     padding: set[int] = set()
     label = ""

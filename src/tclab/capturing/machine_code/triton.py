@@ -40,8 +40,8 @@ Launched = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Compiler:
-    """Compiles the kernels of one capture. Kernels with equal bodies are compiled once: many graphs
-    can have the same kernel under different numbers. Error messages name `gpu`.
+    """Compiles the kernels of one capture. Kernels with equal bodies are compiled once, because
+    many graphs can have the same kernel under different numbers. Error messages name `gpu`.
     """
 
     gpu: str
@@ -182,8 +182,8 @@ def read_resources(binary: Any) -> Resources | None:
     """Return the resources of a kernel that Triton compiled, and its occupancy; None without a
     binary.
 
-    `shared` is the bytes that Triton asks for at the launch: the binary only has those that the
-    system reserves.
+    `shared` is the number of bytes that Triton asks for at the launch; the binary has only the
+    bytes that the system reserves.
     """
     if not (cubin := binary.asm.get("cubin")):
         return None

@@ -63,8 +63,9 @@ def instructions_by_line(text: str, code: CodeType) -> list[tuple[int, dis.Instr
 
 
 def instruction_lines(text: str) -> list[int]:
-    """Return the numbers, from 1, of the lines in a disassembly that are instructions. It has an
-    empty line between two lines of source, and may end with a table of exceptions.
+    """Return the numbers, from 1, of the lines in a disassembly that are instructions. A
+    disassembly has an empty line between two lines of source, and may end with a table of
+    exceptions.
     """
     listing, _, _ = text.partition("\nExceptionTable:\n")
     return [number for number, line in enumerate(source_lines(listing), 1) if line.strip()]

@@ -46,8 +46,8 @@ def read_cachings(trace: Trace, graphs: Sequence[Graph]) -> tuple[Caching, ...]:
 
 
 def _find_line(graph: Graph, name: str) -> SourceLine | None:
-    """Return the line of the first node that calls the object named `name`. Dynamo gives none to a
-    context that is entered: then the first line in it.
+    """Return the line of the first node that calls the object named `name`. Dynamo gives no line to
+    a context that is entered; for a context, return the first line in it.
     """
     found = (at for at, node in enumerate(graph.nodes) if node.target.rpartition(".")[2] == name)
     after = (node.source for node in graph.nodes[next(found, len(graph.nodes)) :])

@@ -33,9 +33,7 @@ class Frame:
 
 def frames_by_compile(trace: Trace) -> dict[str, Frame]:
     """Map each compile id to the frame that was compiled. A compile that ended before it began, as
-    at the recompile limit, gets the frame of the first compile of the same code. A compile that
-    ended before it began, as at the recompile limit, has the frame of the first one of the same
-    code.
+    at the recompile limit, gets the frame of the first compile of the same code.
     """
     frames: dict[str, Frame] = {}
     for event in trace.select(names.START):

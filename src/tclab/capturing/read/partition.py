@@ -15,9 +15,8 @@ def read_partitions(
     trace: Trace, forward: tuple[Graph, ...], backward: tuple[Graph, ...]
 ) -> tuple[Partition, ...]:
     """Return one Partition for each joint graph that was cut, in order. With a memory budget the
-    partitioner cuts a graph several times: the result is the first cut, which bans the same values
-    as a compile without a budget. With a memory budget the partitioner cuts a graph several times;
-    we read the first cut, which bans values as a compile without a budget does.
+    partitioner cuts a graph several times. Then only the first cut is returned, which bans the same
+    values as a compile without a budget.
     """
     cuts: dict[str, dict[str, CutValue]] = {}
     for event in trace.select(names.CUT):
@@ -54,8 +53,8 @@ def _make_partition(
 
 
 def _mark_view_saved(value: PartitionedValue) -> PartitionedValue:
-    """Mark a forward-only value as saved: the backward gets a view of it, so the storage is
-    kept.
+    """Mark a forward-only value as saved, because the backward gets a view of it, which keeps the
+    storage.
     """
     return replace(value, fate="saved") if value.fate == "forward only" else value
 

@@ -70,7 +70,7 @@ def _find_forward(tree: ast.Module) -> ast.FunctionDef | None:
 
 def _read_sources(code: str) -> Iterator[tuple[int, SourceLine]]:
     """Yield each line's number with its user line. FX prints a comment when the user line changes;
-    it holds for all lines up to the next one.
+    the comment holds for all lines up to the next comment.
     """
     current: SourceLine | None = None
     for number, line in enumerate(source_lines(code), 1):
@@ -245,7 +245,9 @@ class _Reader:
 
 
 def _numbered_names(name: str) -> Iterator[str]:
-    """Yield ``output``, ``output_1``, …: FX numbers its output node if a variable has the name."""
+    """Yield ``output``, ``output_1``, …, since FX numbers its output node if a variable is called
+    ``output``.
+    """
     yield name
     yield from (f"{name}_{number}" for number in count(1))
 

@@ -51,7 +51,9 @@ def _read_reasons(event: Event[object], trace: Trace, files: dict[str, str]) -> 
 
 
 def read_symbols(trace: Trace) -> Symbols:
-    """Return the symbols without duplicates: a frame that restarts creates its symbols again."""
+    """Return the symbols without duplicates, which arise because a frame that restarts creates its
+    symbols again.
+    """
     unique: dict[tuple[str, str, str], Symbol] = {}
     for event in trace.select(names.CREATED_SYMBOL):
         data = event.data

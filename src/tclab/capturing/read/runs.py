@@ -11,7 +11,7 @@ from tclab.capturing.trace.events import Trace
 def runs_in_first_call(trace: Trace) -> dict[str, int] | None:
     """Map each compile to the runs of its graph in the first call; None if they were not counted.
 
-    Forward and backward run equally often as a rule; where they do not, it is the larger number.
+    If forward and backward ran unequally often, the larger number counts.
     """
     if not trace.select(names.CALLED):
         return None

@@ -92,8 +92,8 @@ def read_units(
     trace: Trace, post_grad: tuple[Graph, ...], *, count_work: bool = True
 ) -> tuple[Unit, ...]:
     """Return one Unit for each compile of Inductor's, in order. `post_grad` are the graphs that it
-    lowered, in the same order: Inductor's compiles do not nest. Counting operations and bytes needs
-    PyTorch.
+    lowered, in the same order, because Inductor's compiles do not nest. Counting operations and
+    bytes needs PyTorch.
     """
     unique, work = _UniqueNames(), WorkOfTrace.read(trace) if count_work else None
     return tuple(

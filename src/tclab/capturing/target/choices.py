@@ -1,4 +1,4 @@
-"""Make the choices for which PyTorch asks the GPU: by PyTorch's own rules, or refuse them by name.
+"""Make by PyTorch's own rules the choices for which PyTorch asks the GPU, or refuse them by name.
 
 Each refusal is a TargetError with the operator, the user's line and what to do instead.
 """
@@ -208,8 +208,8 @@ def _conv_memory_format(
     cudnn_conv_suggest_memory_format).
 
     For a depthwise convolution PyTorch has a kernel of its own, which takes contiguous tensors;
-    those in channels-last go to cuDNN (Convolution.cpp: use_cudnn_depthwise). So the layout is the
-    same with both kernels.
+    tensors in channels-last go to cuDNN (Convolution.cpp: use_cudnn_depthwise). So the layout is
+    the same with both kernels.
     """
     channels_last = {4: torch.channels_last, 5: torch.channels_last_3d}.get(weight.dim())
     if channels_last is None or torch.float64 in (data.dtype, weight.dtype):

@@ -40,8 +40,8 @@ class AttentionChooser:
     answers: list[int] = field(default_factory=list)
 
     def current_answer(self) -> int:
-        """Return the number of the backend for the innermost call being traced; -1 if there is
-        none.
+        """Return the number of the backend for the innermost call being traced; -1 if no call is
+        being traced.
         """
         return self.answers[-1] if self.answers else -1
 

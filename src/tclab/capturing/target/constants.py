@@ -161,7 +161,7 @@ def constant(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> torch.Tensor:
-    """Replace ``torch.tensor``: make the tensor at once, then lift it, as PyTorch does."""
+    """Replace ``torch.tensor``: make the tensor at once and then lift it, as PyTorch does."""
     with torch.utils._python_dispatch._disable_current_modes():
         value = torch.tensor(data, dtype=dtype)
     tracing.mark_for_target(value)

@@ -133,11 +133,11 @@ class Driver:
         return ty_to_cpp(ty)
 
     def get_current_stream(self, device: int | None = None) -> NoReturn:
-        """Raise an error: Triton calls this right before it launches a kernel."""
+        """Raise an error, because Triton calls this right before it launches a kernel."""
         raise NotImplementedError(CANNOT_RUN)
 
     def get_benchmarker(self) -> NoReturn:
-        """Raise an error: Inductor calls this right before it times kernels."""
+        """Raise an error, because Inductor calls this right before it times kernels."""
         raise NotImplementedError(CANNOT_RUN)
 
     @staticmethod

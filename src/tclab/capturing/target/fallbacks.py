@@ -1,5 +1,5 @@
-"""Run operators without a meta kernel: PyTorch runs them on the device to learn their results'
-shapes.
+"""Run operators without a meta kernel, which PyTorch runs on the device to learn the shapes of
+their results.
 
 For the operators in `_CPU_REPLACEMENTS` PyTorch's source says which shapes they return. Others run
 on the CPU instead, which is noted as a gap; an operator that has no CPU kernel, or that returns one

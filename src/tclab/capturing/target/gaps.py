@@ -39,8 +39,8 @@ def defer_host_operator(operator: HostOperator) -> None:
 
 
 def resolve_deferred(*, has_host_code: bool) -> None:
-    """Record the deferred operators if the output code has a C++ kernel for the host, else drop
-    them: if it can, Inductor fuses a computation on the CPU into the GPU's kernels.
+    """Record the deferred operators if the output code has a C++ kernel for the host. Else drop
+    them, because Inductor has fused the computation into the GPU's kernels.
     """
     if has_host_code and _host_operators:
         _host_operators[-1].update(dict.fromkeys(_deferred))

@@ -117,9 +117,9 @@ def make_backend(
 ) -> Backend:
     """Make a Dynamo backend that compiles each graph for the target and runs it on the CPU.
 
-    A graph that is refused becomes a gap; the others are compiled all the same. The backend raises
-    NeedsCPUFactories for a graph that moves tensors of other factories than `cpu_factories` to the
-    target, unless `cpu_factories` is None.
+    A refused graph becomes a gap, and the other graphs are still compiled. The backend raises
+    NeedsCPUFactories if a graph moves a tensor to the target whose factory is not in
+    `cpu_factories`. If `cpu_factories` is None, the backend never raises this error.
     """
 
     def compile_graph(module: fx.GraphModule, inputs: list[Any]) -> Compiled:
@@ -156,7 +156,7 @@ def map_tensors(function: Callable[[torch.Tensor], Any], tree: Any) -> Any:
 
 
 class NoResult(Exception):
-    """Raised by a graph that cannot run here: it calls a kernel that only the GPU has."""
+    """Raised by a graph that cannot run here, because it calls a kernel that only the GPU has."""
 
 
 def _cpu_runner(module: fx.GraphModule) -> Compiled:

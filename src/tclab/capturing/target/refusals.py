@@ -48,7 +48,7 @@ def raising_first_error() -> Iterator[None]:
 
 
 def forget_errors_after(count: int) -> None:
-    """Drop all errors but the first `count`: the others were reported as gaps."""
+    """Drop all errors but the first `count`, because the others were reported as gaps."""
     del _errors[count:]
 
 

@@ -111,7 +111,7 @@ _WHOLE_ON_CUDA = ("_fused_rms_norm", "mish_backward", "silu_backward")
 @contextmanager
 def _dispatching_as_on_cuda() -> Iterator[None]:
     """Keep the operators in `_WHOLE_ON_CUDA` whole in a PyTorch built without CUDA, where the
-    dispatcher decomposes them. A placeholder kernel suffices: fake tensors do not run it.
+    dispatcher decomposes them. A placeholder kernel suffices, because fake tensors do not run it.
     """
     library = torch.library.Library("aten", "IMPL")
     has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key

@@ -68,8 +68,9 @@ def making_tensors_on_target(
 
 
 def _mark_numbers(original: Any) -> Any:
-    """Mark numbers that Dynamo wraps as tensors (a float under ``dynamic=True``): they stay on the
-    CPU. Keep a copy of each input's metadata: writing to it in the graph changes them.
+    """Mark numbers that Dynamo wraps as tensors (a float under ``dynamic=True``), which stay on the
+    CPU. Keep a copy of each input's metadata, because a write to the input in the graph changes the
+    metadata.
     """
 
     def wrap(value: Any, *args: Any, is_tensor: bool, **kwargs: Any) -> Any:
@@ -115,7 +116,7 @@ def _wrap_from_tensor(original: Any) -> Any:
 
 
 def _wrap_dispatch(original: Any) -> Any:
-    """Lift a marked constant to the target: PyTorch would lift a copy without the mark."""
+    """Lift a marked constant to the target, because PyTorch would lift a copy without the mark."""
     lifts = (torch.ops.aten.lift_fresh.default, torch.ops.aten.lift_fresh_copy.default)
 
     def dispatch(self: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -179,7 +180,7 @@ _FACTORY_NUMBER = "tclab_made"
 
 def find_factories_moved_to_target(module: fx.GraphModule) -> frozenset[int]:
     """Return the numbers of the factories whose tensors the graph itself moves to the target, as in
-    ``torch.arange(n).to(x.device)``: on a real GPU the program makes them on the CPU.
+    ``torch.arange(n).to(x.device)``. On a real GPU the program makes these tensors on the CPU.
     """
     moves = [node for node in module.graph.nodes if _moves_to_target(node)]
     factories = [_factories_behind(node.args[0]) for node in moves]
@@ -240,7 +241,9 @@ _SDPA_SWITCHES = {torch.nn.attention._sdpa_kernel, torch.nn.attention._sdpa_kern
 
 
 def copy_for_cpu(module: fx.GraphModule) -> fx.GraphModule:
-    """Copy a Dynamo graph for a run on the CPU: nodes that name the target name the CPU instead."""
+    """Copy a Dynamo graph for a run on the CPU. Nodes that name the target name the CPU in the
+    copy.
+    """
     copy = copy_graph_module(module)
     for node in list(copy.graph.nodes):
         if node.target in _SDPA_SWITCHES:
@@ -259,8 +262,8 @@ def copy_for_cpu(module: fx.GraphModule) -> fx.GraphModule:
 
 
 def copy_graph_module(module: fx.GraphModule) -> fx.GraphModule:
-    """Copy a graph module: the copy shares the parameters, and changing it leaves `module` alone.
-    The copy shares the parameters; a change of it leaves `module` alone.
+    """Copy a graph module. The copy shares the parameters, and a change of the copy leaves `module`
+    alone.
 
     The copy has Dynamo's attributes, too: they tell AOTAutograd which inputs are parameters, which
     cost nothing to save for the backward.

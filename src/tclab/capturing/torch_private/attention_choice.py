@@ -1,5 +1,5 @@
-"""Fill libtorch's slot for the function that chooses CUDA's attention kernel: a CPU build leaves it
-empty.
+"""Fill libtorch's slot for the function that chooses CUDA's attention kernel. A CPU build leaves
+the slot empty.
 
 ``scaled_dot_product_attention`` pads, converts masks and calls the chosen operator in C++ that is
 in every build. Only the function that chooses is in the CUDA library. libtorch has a pointer to it

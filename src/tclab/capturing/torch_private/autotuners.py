@@ -30,9 +30,9 @@ NAMES = (
 def build_autotuner(name: str, source: str) -> Any:
     """Build a new CachingAutotuner from a kernel's source; it compiles nothing yet.
 
-    `PyCodeCache.load` would return Inductor's own autotuner, which drops its configurations once
-    it has compiled them. The autotune cache is off: it would leave one configuration, the one
-    that was fastest on some GPU.
+    `PyCodeCache.load` would return Inductor's own autotuner, which drops its configurations once it
+    has compiled them. The autotune cache is off, because it would leave only the configuration that
+    was fastest on some GPU.
     """
     from torch._inductor.codecache import PyCodeCache
     from torch._inductor.runtime.autotune_cache import AutotuneCache

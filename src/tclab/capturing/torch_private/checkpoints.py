@@ -85,8 +85,8 @@ def _last_uses(nodes: list[torch.fx.Node]) -> dict[torch.fx.Node, int]:
 
 
 def _list_arguments(nodes: list[torch.fx.Node]) -> Iterator[torch.fx.Node]:
-    """Yield the values of a region that another region reads: eager keeps each region's arguments,
-    too.
+    """Yield the values of a region that another region reads, because eager keeps each region's
+    arguments, too.
     """
     for node in nodes:
         if (region := node.meta.get(_REGION)) is not None:

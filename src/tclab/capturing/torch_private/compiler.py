@@ -128,7 +128,7 @@ def tap_log(name: str, handler: logging.Handler) -> Iterator[None]:
 @contextmanager
 def name_printed_objects() -> Iterator[None]:
     """Let Dynamo print bytecode into the structured trace, during the block, with a name for each
-    object among its constants: a listener must not cause calls of a user's `__repr__`.
+    object among its constants, because a listener must not cause calls of a user's `__repr__`.
     """
     from torch._dynamo import convert_frame
 

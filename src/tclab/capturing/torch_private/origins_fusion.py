@@ -2,7 +2,7 @@
 pairs it fuses.
 
 The scheduler's log names the fused pairs, and in most cases the reason for a refusal. It does not
-name every pair considered, nor the buffers that a pair shares; these we note in `can_fuse`.
+name every pair considered, nor the buffers that a pair shares; so we note both in `can_fuse`.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def wrap_backend_can_fuse(original: Callable[..., bool], notes: Collector) -> Ca
 
 
 def wrap_fuse_two_nodes(original: Callable[..., Any], notes: Collector) -> Callable[..., Any]:
-    """Wrap Scheduler.fuse_two_nodes: note the bytes moved before and after. It computes the bytes
-    before the call, since fusing changes both nodes.
+    """Wrap Scheduler.fuse_two_nodes: note the bytes moved before and after. The wrapper computes
+    the bytes before the call, since fusing changes both nodes.
     """
 
     def fuse_two_nodes(

@@ -3,9 +3,9 @@
 In a `Float64Mode` every operator computes in float64, even if the code asks for a smaller type.
 With `noise` the arguments of each operator that rounds are changed at random by up to a unit in the
 last place of the code's type: the difference of two such runs shows what rounding can do (Parker,
-*Monte Carlo arithmetic*, 1997). Such a run decomposes operators as Inductor does: the parts can
-cancel where the whole does not, as in the tail of gelu. Random numbers are drawn in float32 and
-then converted, so they equal those of the code itself.
+*Monte Carlo arithmetic*, 1997). A run with `noise` decomposes operators as Inductor does, because
+the parts can cancel where the whole does not, as in the tail of gelu. Random numbers are drawn in
+float32 and then converted, so they equal those of the code itself.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ _EXACT = frozenset(_EXACT_NAMES.split())
 
 class Float64Mode(TorchDispatchMode):
     """Computes in float64 during the block. `eps` is the relative precision of the coarsest type
-    that the code used. `noise`, such a precision, is the relative change of the arguments; 0 means
-    none.
+    that the code used. `noise` is a relative precision, too. If it is not 0, the arguments of
+    operators that round are changed at random by up to this share.
     """
 
     def __init__(self, noise: float = 0.0, seed: int = 0) -> None:

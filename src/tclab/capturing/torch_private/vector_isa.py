@@ -24,7 +24,7 @@ NAMES = (
 
 def cpu_isas() -> list[Any]:
     """Return those of Inductor's ISAs that this CPU has. ``bool(isa)`` says whether Inductor can
-    use one: it compiles and loads a file to find out.
+    use an ISA; to find out, Inductor compiles and loads a file.
     """
     from torch._inductor import codecache, cpu_vec_isa  # noqa: F401 - codecache: for that file
 
@@ -36,7 +36,7 @@ def cpu_isas() -> list[Any]:
 
 def try_isa(isa: Any) -> set[Path]:
     """Let Inductor try an ISA; return the files that this leaves in Inductor's cache. With these
-    the next process needs no compiler.
+    files the next process needs no compiler.
     """
     from torch._inductor import codecache
 

@@ -156,8 +156,8 @@ def _split_records(lines: Iterable[str], unread: Counter[str]) -> Iterator[tuple
 
 
 def _short_names(trace: Trace, files: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the names that PyTorch shortens in guards, and the full ones. It cuts what a file's
-    path has in common with PyTorch's own folder, and one character more; a log need not name
+    """Yield the names that PyTorch shortens in guards, and the full ones. PyTorch cuts what a
+    file's path has in common with PyTorch's own folder, and one character more; a log need not name
     PyTorch's own files in full.
     """
     own = (f.partition("_dynamo/")[0] for f in files if "/torch/_dynamo/" in f)

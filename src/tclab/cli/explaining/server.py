@@ -24,9 +24,7 @@ _PING_SECONDS = 10.0
 
 
 class Live:
-    """The state of the page. `update` changes it and wakes the threads that wait for a change.
-    `update` changes it and wakes those who wait for a change.
-    """
+    """The state of the page. `update` changes it and wakes the threads that wait for a change."""
 
     def __init__(self, spec: str) -> None:
         self.spec, self.report = spec, None

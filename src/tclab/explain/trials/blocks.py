@@ -30,8 +30,8 @@ def record_checkpoints() -> Iterator[list[Any]]:
 
 
 def compile_each(checkpointed: Iterable[Any]) -> None:
-    """Compile each module among these by its forward; Module.compile compiles nothing of those
-    whose forward is PyTorch's own.
+    """Compile the `forward` of each module that is checkpointed. Module.compile is not used,
+    because it compiles nothing of a module whose forward is PyTorch's own.
     """
     import torch
 

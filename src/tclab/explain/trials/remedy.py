@@ -24,12 +24,12 @@ class Remedy:
     reader's file. With `called_before` the calls are made once without a compile first; with
     `rebound` each `forward` that is bound to another module is bound to its own. `backend` is
     torch.compile's; without `compiled` nothing is compiled. `own` are keywords for the reader's own
-    calls of torch.compile; with `in_place`, ``module`` or ``forward``, these return the module that
-    they are given, compiled in place by Module.compile or by its forward; with `whole` these do
-    nothing, and the whole is compiled. With `compared` the compiled results are compared with those
-    that eager has of the file as it is. With `halved` the operator on which Inductor raises is
-    looked for. With `blocks` each module that torch.utils.checkpoint is given is compiled, and not
-    the whole.
+    calls of torch.compile; with `in_place`, ``module`` or ``forward``, the reader's calls return
+    the module that they are given, compiled in place by Module.compile or by its forward. With
+    `whole` the reader's calls do nothing, and the whole is compiled. With `compared` the compiled
+    results are compared with those that eager has of the file as it is. With `halved` the operator
+    on which Inductor raises is looked for. With `blocks` each module that torch.utils.checkpoint is
+    given is compiled, and not the whole.
     """
 
     description: str = ""

@@ -35,7 +35,9 @@ def list_rewrites(text: str, first: int = 0) -> list[Remedy]:
 
 
 def _remove_caches(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy]:
-    """Yield a remedy for a function with a functools cache: compiled code ignores the cache."""
+    """Yield a remedy for a function with a functools cache, because compiled code ignores the
+    cache.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             for decorator in filter(_is_cache, node.decorator_list):
@@ -75,8 +77,8 @@ def _last_name(node: ast.expr) -> str:
 
 
 def _rewrite_transforms(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy]:
-    """Yield a remedy for a transform of torch.func if the file defines a backward of its own: the
-    compiled transform ignores that backward.
+    """Yield a remedy for a transform of torch.func if the file defines a backward of its own,
+    because the compiled transform ignores that backward.
     """
     owners = [node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
               and any(_last_name(base) == "Function" for base in node.bases)]  # fmt: skip
@@ -146,7 +148,7 @@ def _remove_questions(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy
 
 
 def _rewrite_shifts(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy]:
-    """Rewrite ``rows[1:] = rows[:-1].clone()``: a slice that is written from the tensor itself."""
+    """Rewrite ``rows[1:] = rows[:-1].clone()``, which writes a slice from the tensor itself."""
     for target, value in _written_slices(tree):
         if ast.unparse(target.value) in ast.unparse(value) and (
             code := _join_slices(target, value)

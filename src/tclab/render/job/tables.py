@@ -50,7 +50,7 @@ def compiles(processes: Sequence[JobProcess], *, own: bool) -> Table:
 
 
 def phases(processes: Sequence[JobProcess]) -> Table:
-    """Return the seconds of each phase of compiling, a column a process; one of those alike."""
+    """Return the seconds of each phase of compiling, with a column for each process."""
     names = dict.fromkeys(p.name for each in processes for p in each.compile_time.phases)
     seconds = [{p.name: p.seconds for p in each.compile_time.phases} for each in processes]
     rows = [(name, *(side.get(name) for side in seconds)) for name in names]

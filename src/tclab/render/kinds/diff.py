@@ -226,8 +226,8 @@ def _unified_diff(pair: Pair, labels: tuple[str, str]) -> str:
 
 
 def _right_text(row: LinePair) -> str:
-    """Return the text of the right line, or of the left one if both are equal: the names of
-    registers may differ.
+    """Return the text of the right line. If both lines count as equal, return the left one, since
+    the right one may have other names of registers.
     """
     line = row.left if row.same and row.left else row.right
     return line.text if line else ""

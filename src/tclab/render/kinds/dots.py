@@ -55,7 +55,8 @@ class Dot:
 def draw_dots(artifact: Chart, xs: list[float], axes: Any, options: Options) -> Html:
     """Return a hot spot for each named point drawn on Matplotlib's `axes`.
 
-    It reacts to mouse and touch. The Tab key skips it: the table below has the same links.
+    A hot spot reacts to mouse and touch. The Tab key skips the hot spots, because the table below
+    has the same links.
     """
     groups = _group_dots(list(_make_dots(artifact, xs, axes, options)))
     elements = []

@@ -123,7 +123,7 @@ def _group_into_chunks(
 
 
 def _fold_types(html: Html) -> Html:
-    """Mark the part of a type annotation after the sizes: the page hides it until the reader
+    """Mark the part of a type annotation after the sizes, which the page hides until the reader
     hovers.
     """
     return Html(_MARKED_ANNOTATION.sub(r"\1<i class=tclab-type>\2</i>", html))

@@ -37,14 +37,14 @@ def claims(context: click.Context, page: str | None, unbound: bool, universal: b
 
     A claim is an assert with a name in a snippet (# claim: name above it); a page binds a
     sentence to it: [The sentence.](claim:topic/snippet#name). Runs that are stale or were
-    not made do not count: tclab run makes them. What stands right before or right after the
-    output of a run is shown by it; the share is of sentences that are bound or shown.
+    not made do not count: tclab run makes them. A sentence right before or right after the
+    output of a run counts as shown. The share counts the bound and the shown sentences.
 
-    --universal lists the sentences that say every, never, always, whatever, only, no, all, any
-    or none where no claim carries the word, though it may carry another part.
+    --universal lists the sentences with the word every, never, always, whatever, only, no, all,
+    any or none outside of the part that is bound to a claim.
 
-    PAGE is a Markdown file of docs/, or any part of its path; all pages without it. A snippet in
-    its place, or one of its claims, lists the sentences that rest on it.
+    PAGE is a Markdown file of docs/, or any part of its path; all pages without it. Name a snippet
+    or one of its claims instead to list the sentences that rest on it.
 
     \b
     Examples:

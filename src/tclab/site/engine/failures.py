@@ -50,7 +50,7 @@ def make_error(run: Run, wanted_by: str = "") -> RunFailed:
 
 
 def _shorten_message(message: str) -> str:
-    """Cut the middle out of a long message: a compiler may print a thousand warnings."""
+    """Cut the middle out of a long message, because a compiler may print a thousand warnings."""
     lines = message.split("\n")
     left_out = lines[_BEGINNING:-_END]
     if len(left_out) < _BEGINNING:

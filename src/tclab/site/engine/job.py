@@ -209,7 +209,7 @@ class Job:
 
 
 def _is_full(folder: Path) -> bool:
-    """Return whether the disk is full: the last writes of a process may then be missing."""
+    """Return whether the disk is full; if so, the last writes of a process may be missing."""
     with contextlib.suppress(OSError):
         return shutil.disk_usage(folder).free < _FULL
     return False

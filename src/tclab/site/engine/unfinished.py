@@ -28,7 +28,9 @@ def remove(cache: Path) -> None:
 
 
 def remove_unless_compiled_by(compiler: str, cache: Path) -> None:
-    """Delete the objects that Inductor compiled, unless this compiler did; '' keeps them."""
+    """Delete the objects that Inductor compiled, unless this compiler made them. With '' all are
+    kept.
+    """
     note = cache / "compiler"
     with contextlib.suppress(OSError):
         if compiler and (not note.exists() or note.read_text(encoding="utf-8") != compiler):

@@ -78,13 +78,13 @@ def _is_passed_on(name: str) -> bool:
 
 
 def gpu_variables() -> dict[str, str | None]:
-    """Return the changes that undo `NO_GPU` for one job; None removes a variable."""
+    """Return the changes that undo `NO_GPU` for one job; the value None removes a variable."""
     return {name: os.environ.get(name) for name in NO_GPU}
 
 
 def timed_variables() -> dict[str, str | None]:
-    """Return the changes that give a timed snippet the threads of a plain Python; None removes a
-    variable.
+    """Return the changes that give a timed snippet the threads of a plain Python; the value None
+    removes a variable.
     """
     return dict.fromkeys(SAFE_TO_FORK)
 

@@ -17,9 +17,7 @@ SaveRun = Callable[[Run], None]
 
 
 class StoreFailed(StoreError):
-    """The error for runs that could not be saved. `runs` has all runs, these included. `runs` has
-    all runs, these too.
-    """
+    """The error for runs that could not be saved. `runs` has all runs, including these."""
 
     runs: dict[str, Run]
 

@@ -88,7 +88,7 @@ _CLAIM_ASSERT = re.compile(r"^ *# claim:.*\n *assert .*(?:\n|$)", re.MULTILINE)
 
 def stub(cell: Cell) -> str:
     """Return a cell's code with a ``raise NotImplementedError`` in place of each solution. Asserts
-    bound to sentences of the page are removed: they hold for the page's run, not for every
+    bound to sentences of the page are removed, because they hold for the page's run, not for every
     machine's times.
     """
     lines, inside = list[str](), False

@@ -36,9 +36,7 @@ class Progress:
         return progress
 
     def update(self, lab: str, verdicts: Iterable[Verdict]) -> None:
-        """Note the verdicts of a check. Exercises that the check did not reach keep their state.
-        Exercises that it did not reach keep their state.
-        """
+        """Note the verdicts of a check. Exercises that the check did not reach keep their state."""
         passed = set(self.passed.get(lab, ()))
         for verdict in verdicts:
             if verdict.passed:

@@ -136,13 +136,13 @@ def open_book(root: Path, docs: Path, run: Runner | None = None) -> Book:
     return book
 
 
-def choose_runs(book: Book, run: Runner, problems: Iterable[TclabError] = ()) -> None:
+def choose_runs(book: Book, runner: Runner, problems: Iterable[TclabError] = ()) -> None:
     """Run the stale snippets of the book, and choose the runs that its pages show.
 
     Problems if a recording or a run is missing or bad; no snippet runs if `problems` has any.
     """
     _raise_problems([*checksums.find_problems(book.root), *problems, *_read_recordings(book)])
-    live = _local_runs(book, run)
+    live = _local_runs(book, runner)
     _raise_problems(
         problem
         for local_run in live.values()

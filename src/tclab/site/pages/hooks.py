@@ -157,7 +157,9 @@ def add_files(files: Files, config: MkDocsConfig) -> None:
 
 
 def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
-    """Store the order of the pages, with the home page last: it repeats parts of the others."""
+    """Store the order of the pages, with the home page last, because it repeats parts of the
+    others.
+    """
     urls = sorted(nav.pages, key=lambda page: bool(page.is_homepage))
     state.build().order = [page.url for page in urls]
     state.build().navigation_pages = nav.pages
@@ -207,7 +209,9 @@ def on_page_content(html: str, page: SitePage, **_: Any) -> str:
 
 
 def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
-    """Fail the build if any block failed: all pages are rendered, and none is written yet."""
+    """Fail the build if any block failed. At this point all pages are rendered, and none is
+    written.
+    """
     build = state.build()
     problems = [*build.failures, *build.unexecuted_blocks()]
     if problems:
@@ -265,9 +269,7 @@ on_page_context = CombinedEvent(_show_prose_only, _show_all)
 
 @event_priority(-50)  # after the search plugin has written its index, before the offline plugin
 def on_post_build(config: MkDocsConfig) -> None:
-    """Write the search names and the Markdown pages. BuildError if this process imported torch.
-    BuildError if torch was imported here.
-    """
+    """Write the search names and the Markdown pages. BuildError if this process imported torch."""
     if "torch" in sys.modules:
         raise BuildError("the process of the site generator has imported torch")
     build = state.build()

@@ -1,8 +1,8 @@
 """Make a lab's page: its source and its run become a notebook, which mkdocs-jupyter renders.
 
 The engine made the outputs; no code is executed here. Only the notebook of the rendered page is
-kept: mkdocs-jupyter's styles and scripts are larger than the whole site, and two of them would be
-loaded from another host.
+kept: mkdocs-jupyter's styles and scripts are larger than the whole site, and a browser would load
+two of them from another host.
 """
 
 from __future__ import annotations

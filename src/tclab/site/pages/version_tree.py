@@ -237,7 +237,9 @@ class Tree:
         )
 
     def _not_found(self) -> str:
-        """Return the newest version's 404 page with absolute links: hosts show it at any depth."""
+        """Return the newest version's 404 page with absolute links, because hosts show it at any
+        depth.
+        """
         text = (self.newest.folder / "404.html").read_text(encoding="utf-8")
         base = f"{urlsplit(self.url).path}{self.newest.version}/"
         text = re.sub(rf'\b(href|src)="(?:{re.escape(base)}|/)', rf'\1="{base}', text)

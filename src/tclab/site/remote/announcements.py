@@ -29,9 +29,7 @@ from tclab.system import machine
 
 
 class EnvironmentData(TypedDict):
-    """One Python of a worker. `problem` says why it cannot run jobs; '' if it can. `problem` says
-    why it can run nothing; '' if it can.
-    """
+    """One Python of a worker. `problem` says why this Python cannot run jobs; '' if it can."""
 
     python: str
     provenance: dict[str, object]

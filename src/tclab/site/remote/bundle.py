@@ -252,7 +252,7 @@ def _note_answer(job: JobData, answer: Answer, result: BundleResult, on_event: O
 
 
 def _previous_result(out: Path, bundle: Bundle) -> BundleResult:
-    """Return the good runs of the same jobs from an earlier call; they are in `out`."""
+    """Return the good runs of the same jobs from an earlier call, which wrote them to `out`."""
     result = BundleResult()
     if out.exists():
         previous = read(out, RUNS)

@@ -103,7 +103,7 @@ class DaskCluster:
                 raise self._lost_error() from None
             raise
         except Exception:
-            if future.status in ("cancelled", "lost"):  # by Dask, with its connection
+            if future.status in ("cancelled", "lost"):  # Dask lost the connection
                 raise self._lost_error() from None
             raise
         finally:

@@ -139,8 +139,7 @@ class ClaimRegister:
 
 class _ClaimBlock:
     """The block around a claim's assert. It notes a broken claim and lets the file continue, so
-    that a run reports all broken claims. It notes a broken claim and lets the file go on, so that a
-    run reports all broken claims.
+    that a run reports all broken claims.
     """
 
     def __init__(self, register: ClaimRegister, name: str) -> None:

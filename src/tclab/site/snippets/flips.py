@@ -5,8 +5,8 @@
 
 ``inductor``: with Inductor in the place of the snippet's backend. ``caches``: when PyTorch's graph
 caches are filled. A name without a claim stands for a snippet that does not reach its end, so that
-its claims are not judged; the reason says why that tells nothing against its sentences, or the
-claims for which it does are listed as well.
+its claims are not judged. The reason says why this does not speak against the snippet's sentences.
+Claims against which it does speak are listed as well.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Flips:
 
 
 def read(root: Path) -> Flips:
-    """Read the project's list; empty if it has none. SnippetError describes an error in the list.
-    SnippetError names what is wrong with it.
+    """Read the project's list; empty if it has none. SnippetError describes a wrong entry of the
+    list.
     """
     path = root / FILE
     try:

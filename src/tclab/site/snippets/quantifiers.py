@@ -1,4 +1,4 @@
-"""Count what the test of a claim looks at: what is said of nothing proves nothing.
+"""Count what the test of a claim looks at, because a statement about no items proves nothing.
 
 ``all(…)``, ``not any(…)`` and ``found <= allowed`` are true if there is no item; ``any([check])``
 is true whatever the function would say. So these parts of a test are wrapped before it runs.
@@ -18,7 +18,7 @@ Value = TypeVar("Value")
 #: The name of the engine's `ClaimRegister` in the file's globals.
 REGISTER = "__tclab_claim__"
 
-#: What is true, or what returns its default, if it is given no items.
+#: Calls in a test that are true, or return their default, if there are no items.
 _OF_NOTHING = {"all": all, "not any": any, "min": min, "max": max}
 
 

@@ -1,4 +1,4 @@
-"""Find expressions and values that are true in every run: asserting them proves nothing."""
+"""Find expressions and values that are true in every run, so that asserting them proves nothing."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The dependencies of a run: the files that its processes imported, those that the snippet and its
 helpers name in their text, and the recorded files that they opened, each with its digest.
 
-Names are relative to the project's root (``snippets/topic/_shared.py``); those of tclab's own code
-begin with its package (``tclab/workshop/bench/rows.py``), those of other files in a folder of
-PYTHONPATH with that word (``$PYTHONPATH/helper.py``). So they are equal on every machine.
+Names are relative to the project's root (``snippets/topic/_shared.py``). Names of tclab's own code
+begin with its package (``tclab/workshop/bench/rows.py``), names of other files in a folder of
+PYTHONPATH with that word (``$PYTHONPATH/helper.py``). So the names are equal on every machine.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ def dependency_digests(
 
 def _named_files(snippet: Snippet, own: Mapping[str, Path], root: Path, began: int) -> set[Path]:
     """Return the files that the snippet or a file of the project that it imports names in its text.
-    One that changed after the run `began` is left out: the run itself may have written it.
+    A file that changed after the run `began` is left out, because the run itself may have written
+    it.
     """
     helpers = (path for name, path in own.items() if is_project_file(name) and path.suffix == ".py")
     named = (named_files(path, root) for path in (snippet.path, *helpers))

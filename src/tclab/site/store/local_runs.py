@@ -154,7 +154,9 @@ class Store:
             return secrets.token_bytes(32)
 
     def forget_failure(self, name: str) -> None:
-        """Remove the failed run: a later run succeeded, or the successful run is fresh again."""
+        """Remove the failed run, because a later run succeeded or the successful run is fresh
+        again.
+        """
         shutil.rmtree(self._failed_folder(name), ignore_errors=True)
 
     def _failed_folder(self, name: str) -> Path:

@@ -42,7 +42,7 @@ def merge_by_machine(sources: Iterable[Source]) -> tuple[Source, ...]:
 
 def read_source(path: Path) -> Source:
     """Read from a recorded file where its data was measured. RecordingError if the file does not
-    say. RecordingError if it does not say.
+    say this.
     """
     head = _read_head(path)
     made = next((head[name] for name in _PROVENANCE if isinstance(head.get(name), dict)), None)

@@ -1,8 +1,8 @@
 """Measure a suite on the workers of a cluster: several cases a job, one job a GPU at a time.
 
 A job is a Python file that calls `run_part` on the worker. The worker sends back the text of its
-rows' file, and we add these rows to the file of their environment here: workers with the same card
-share one.
+rows' file, and we add these rows to the file of their environment here. Workers with the same card
+share a file.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class BenchOptions:
 
 
 def measure_environment(device: str) -> dict[str, Any]:
-    """Return the environment of rows measured here; two equal cards give the same one."""
+    """Return the environment of rows measured here; two equal cards give the same environment."""
     here = machine.here()
     environment = asdict(here.without_gpu() if device == "cpu" else here)
     environment["variables"].pop("CUDA_VISIBLE_DEVICES", None)

@@ -16,7 +16,9 @@ def spread(values: Sequence[float]) -> float:
 
 
 def median_ratio(before: Sequence[float], after: Sequence[float]) -> float:
-    """Return the median of the rounds' ratios before / after: a drift that both share cancels."""
+    """Return the median of the rounds' ratios before / after, in which a drift that both share
+    cancels.
+    """
     return statistics.median(b / a for b, a in zip(before, after))
 
 

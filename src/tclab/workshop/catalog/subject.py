@@ -60,7 +60,7 @@ def inference_dtype(device: str) -> torch.dtype:
 
 
 def eager(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function itself: eager mode compiles nothing."""
+    """Return the function itself, because eager mode compiles nothing."""
     return fn
 
 

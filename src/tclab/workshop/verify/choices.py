@@ -137,7 +137,7 @@ def _make_row(key: str, pairs: Sequence[Timing]) -> dict[str, Any]:
 
 
 def main(folder: Path) -> None:
-    """Let PyTorch choose the padding of each matrix product; its cache keeps the choices."""
+    """Let PyTorch choose the padding of each matrix product. PyTorch's cache keeps the choices."""
     for product in parse_products(read_keys(folder)).values():
         product.decide()
 

@@ -39,7 +39,7 @@ from tclab.workshop.verify.verdict import compare_function
 def main(arguments: list[str] | None = None) -> int:
     """Run the comparison, print the report, and return the exit status.
 
-    It is 1 if a kernel differs or PyTorch is missing, 2 for an unknown name, else 0.
+    The status is 1 if a kernel differs or PyTorch is missing, 2 for an unknown name, else 0.
     """
     options = _make_parser().parse_args(arguments)
     until = time.monotonic() + options.seconds

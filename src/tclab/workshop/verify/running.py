@@ -123,9 +123,10 @@ def _command(batch: Batch, run: ComparisonOptions) -> list[str]:
 def _process_variables(side: str) -> dict[str, str]:
     """Return the variables of a process on one side; they do not change the generated code.
 
-    Many processes share the cores, so each compiles in one thread. All import the same tclab. Each
-    graph is compiled: in PyTorch's cache, graphs with the same operations share one entry, whose
-    kernels are named after the operators of the function that came first (zeros_like, new_zeros).
+    Many processes share the cores, so each compiles in one thread. All import the same tclab.
+    PyTorch's caches are off, because graphs with the same operations share one entry there. The
+    kernels of an entry are named after the operators of the function that came first (zeros_like,
+    new_zeros).
     """
     own = {"OMP_NUM_THREADS": "1", "TORCHINDUCTOR_COMPILE_THREADS": "1", "PYTHONHASHSEED": "0"}
     source = str(Path(__file__).resolve().parents[3])

@@ -155,7 +155,7 @@ class OutputCode(logging.Handler):
 
 
 def make_call(example: Example, device: str) -> FunctionCall:
-    """Return an example's function, and its arguments as leaves on a device: both sides
+    """Return an example's function, and its arguments as leaves on a device, so that both sides
     differentiate by the same tensors, with the same strides and offsets.
     """
     import torch

@@ -49,7 +49,7 @@ def _compare_exact(
     forward, a GPU when it first runs.
     """
     there, ours = Counter(on_gpu), Counter(extract_kernels(target["wrappers"]))
-    if target.get("gaps"):  # a refused kernel takes no number, so those of the others differ
+    if target.get("gaps"):  # a refused kernel gets no number, so the numbers of others shift
         there, ours = (
             Counter(map(_strip_number, on_gpu)),
             Counter(map(_strip_number, ours.elements())),
@@ -67,10 +67,10 @@ def _compare_exact(
 
 
 def _count_unmatched(row: FunctionRow, unknown: int, missing: int, target: Result) -> FunctionRow:
-    """Count kernels that only one side has.
+    """Count the kernels that only one side has: `missing` only the target, `unknown` only the GPU.
 
-    `missing` kernels, which the target shows and the GPU does not have, are different. `unknown`
-    kernels, which only the GPU has, are refused if the target refused a part, else different.
+    If the target has gaps, the missing ones count as different, and the unknown ones beyond that
+    number count as refused. Else the larger of the two numbers counts as different.
     """
     gaps = target.get("gaps")
     different = missing if gaps else max(unknown, missing)

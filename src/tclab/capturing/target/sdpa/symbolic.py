@@ -22,8 +22,8 @@ __all__ = ["FROM_2_15", "UNTIL_2_12", "UNTIL_2_14", "Conditions", "guard_or_fals
 
 @dataclass(frozen=True)
 class Conditions:
-    """The tests of one PyTorch: a condition is known to be true; it is known to be false; sizes
-    broadcast.
+    """The tests of one PyTorch: whether a condition is known to be true, whether it is known to be
+    false, and whether sizes broadcast.
 
     `mask_fits` takes a size of the mask and the size that it must equal, unless it is 1.
     """

@@ -22,7 +22,7 @@ def units_with_alternatives(
     units: Sequence[Unit], graphs: Sequence[GraphAlternatives]
 ) -> tuple[Unit, ...]:
     """Return the units of a capture, each followed by units with the kernels of its alternatives. A
-    kernel that all alternatives have is not marked: it is exact, whatever the GPU chooses.
+    kernel that all alternatives have is not marked, because it is exact whatever the GPU chooses.
     """
     result: list[Unit] = []
     done = 0
@@ -44,12 +44,14 @@ def unnumbered_code(kernel: Kernel) -> str:
 @dataclass
 class _GraphUnits:
     graph: GraphAlternatives
-    first: Sequence[Unit]
+    first_compile_units: Sequence[Unit]
 
     def units(self) -> Iterator[Unit]:
         """Yield the marked units of the first compile; then the new kernels of each variant."""
-        shown = {unnumbered_code(kernel) for unit in self.first for kernel in unit.kernels}
-        for unit in self.first:
+        shown = {
+            unnumbered_code(kernel) for unit in self.first_compile_units for kernel in unit.kernels
+        }
+        for unit in self.first_compile_units:
             yield replace(unit, kernels=tuple(map(self._mark_first, unit.kernels)))
         for variant in sorted(self.graph.variants, key=lambda v: len(v.flipped)):
             for unit in self._units[variant.flipped]:
@@ -81,7 +83,7 @@ class _GraphUnits:
 
     def _list_kernels(self, variant: Variant | None) -> set[str]:
         """Return the kernels of a variant; without a variant, those of the first compile."""
-        units = Capture(variant.trace).units if variant else self.first
+        units = Capture(variant.trace).units if variant else self.first_compile_units
         return {unnumbered_code(kernel) for unit in units for kernel in unit.kernels}
 
     @cached_property
@@ -108,8 +110,8 @@ class _GraphUnits:
         return replace(_add_answers(kernel, [*flipped, *required]), name=f"{kernel.name}-other")
 
     def _required_answers(self, code: str, flipped: FlippedChoices) -> list[TimedAnswer]:
-        """Return the answers that a variant's kernel depends on: one more flipped choice removes
-        it.
+        """Return the answers that a variant's kernel depends on: those to the further choices whose
+        flip makes the kernel disappear. Only the smallest sets of such choices count.
         """
         removing = [other - flipped for other, codes in self._kernels.items() if code not in codes
                 and other > flipped]  # fmt: skip

@@ -60,7 +60,8 @@ def _explain_all_flipped(
     kernels: Callable[[FlippedChoices], Counter[str]],
 ) -> None:
     """Flip all choices. A kernel that only this combination has depends on choices that share no
-    kernel until they are flipped: then try pairs of neighbours, until all kernels are known.
+    kernel until they are flipped. For such kernels try pairs of neighbours, until all kernels are
+    known.
     """
     known = {kernel for counts in seen.values() for kernel in counts}
     all_flipped = FlippedChoices(range(count))

@@ -1,7 +1,7 @@
 """Answer the choices that Inductor would make by timing on the GPU.
 
-A choice is fixed by the caller, or measured before on such a GPU, or taken as is likely, or open:
-then both answers are compiled.
+A choice gets the answer that the caller fixed, else the answer measured earlier on such a GPU, else
+the likely answer. If the caller asks for both answers, the choice is open, and both are compiled.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ def _find_assumption(question: TimedQuestion, fixed: Mapping[str, str]) -> str |
 
 def check_assumptions(assume: Mapping[str, str] | None) -> dict[str, str]:
     """Check and copy a caller's assumptions. ``pad`` is for all products, ``pad: mm of [8, 30]``
-    for those whose question contains this text; the answer may be ``both``. TargetError for an
-    unknown choice or answer.
+    for the products whose question contains this text; the answer may be ``both``. TargetError for
+    an unknown choice or answer.
     """
     fixed = dict(assume or {})
     for name, value in fixed.items():

@@ -228,8 +228,8 @@ _MESSAGE_PART = 2**15
 
 
 def _clean_message(text: str) -> str:
-    """Return the cleaned message or traceback of an error, without the middle of a very long one:
-    cleaning hundreds of megabytes would take minutes.
+    """Return the cleaned message or traceback of an error, without the middle of a very long one,
+    because cleaning hundreds of megabytes would take minutes.
     """
     left_out = len(text) - 2 * _MESSAGE_PART
     if left_out > _MESSAGE_PART:

@@ -1,7 +1,7 @@
 """Run a snippet as a reader would run it without ``backend=``: the runners of `make shadow`.
 
-Only the claims are judged, since sentences rest on nothing else: another assert of the module may
-be false, and does not end the run before the last claim.
+Only the claims are judged, since sentences rest on nothing else. Another assert of the module may
+be false without ending the run before the last claim.
 """
 
 from __future__ import annotations

@@ -312,7 +312,7 @@ def main(argv: list[str]) -> None:
 def _warm_up(seconds: float) -> tuple[Fork | None, str]:
     """Import torch and compile once; return the function for a fork, or None and the reason.
 
-    After `seconds` this process exits, with its stack in the log: a library may hang.
+    After `seconds` this process exits, with its stack in the log, because a library may hang.
     """
     try:
         faulthandler.dump_traceback_later(seconds, exit=True)

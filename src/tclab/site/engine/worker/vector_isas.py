@@ -24,7 +24,7 @@ from tclab.system.processes import request_signal_at_parent_death
 
 @contextmanager
 def run_tests_in_forks() -> Iterator[None]:
-    """Run the tests in forks during the block; wait for the forks at its end."""
+    """Run the tests in forks during the block; wait for the forks at the end of the block."""
     from tclab.capturing.torch_private import vector_isa
 
     forks = [_fork(isa) for isa in vector_isa.cpu_isas()]

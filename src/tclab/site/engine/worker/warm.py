@@ -157,7 +157,7 @@ def _resolve_vector_math() -> None:
 
 
 def _digest_triton() -> None:
-    """Compute Triton's digest once: for the digest, a process reads all 200 MB of Triton."""
+    """Compute Triton's digest once, because a process reads all 200 MB of Triton for it."""
     from torch._inductor.runtime import triton_compat
 
     if triton_compat.HAS_TRITON:

@@ -17,9 +17,7 @@ LEAST_SPEEDUP = 1.05
 
 @dataclass(frozen=True)
 class Finding:
-    """A question and its answer; `settled` if the reader has nothing left to do about it.
-    `settled`: the reader has nothing left to do about it.
-    """
+    """A question and its answer. `settled` means that nothing is left to do for the reader."""
 
     question: str
     settled: bool
@@ -93,20 +91,20 @@ def judge_recompiles(report: Report, graphs: Sized, why: Iterable[Recompile]) ->
     )
 
 
-def judge_results(compiled: float, eager: float, bound: float) -> Finding:
-    """Make the finding on results: settled if the largest error of `compiled` is within `bound`, as
-    rounding explains it.
+def judge_results(compiled_error: float, eager_error: float, bound: float) -> Finding:
+    """Make the finding on results. It is settled if the largest error of the compiled model is
+    within `bound`, as rounding explains it.
     """
     question = "Are the results right?"
-    is_right = compiled <= bound
-    answer = f"error of the compiled model {compiled:.2e}, of plain PyTorch {eager:.2e}"
+    is_right = compiled_error <= bound
+    answer = f"error of the compiled model {compiled_error:.2e}, of plain PyTorch {eager_error:.2e}"
     step = "" if is_right else ". Next: bisect with backend='eager', then 'aot_eager' (lab 1)"
     return Finding(question, is_right, f"{answer} (allowed: {bound:.2e}){step}")
 
 
 def judge_speed(timing: Timing) -> Finding:
-    """Make the finding on speed, with its conditions. It is always settled: no speed-up is an
-    answer, too.
+    """Make the finding on speed, with its conditions. The finding is always settled, because "no
+    speed-up" is an answer, too.
     """
     question = "Does it pay?"
     ratio = f"{timing.speedup:.2f} times as fast ({timing.calls}; medians, taken in turns)"

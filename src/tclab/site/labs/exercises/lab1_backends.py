@@ -332,11 +332,13 @@ def _run_graph(graph: Any, inputs: Any) -> Any:
     return graph.forward
 
 
-def _check(answer: Answer, fn: Any, x: Any, backend: Any, true: set[str], what: str = "") -> None:
-    """Assert that the answer names the stages `true`; `what` is the backend in words."""
+def _check(
+    answer: Answer, fn: Any, x: Any, backend: Any, expected_stages: set[str], what: str = ""
+) -> None:
+    """Assert that the answer names the stages `expected_stages`; `what` is the backend in words."""
     stages = answer(fn, x, backend)
     assert isinstance(stages, (set, frozenset, list, tuple)), f"it returned {stages!r}, not a set"
-    assert set(stages) == true, f"for {what or backend} it said {sorted(set(stages))}"
+    assert set(stages) == expected_stages, f"for {what or backend} it said {sorted(set(stages))}"
 
 
 @stages.step(

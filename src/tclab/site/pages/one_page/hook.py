@@ -79,7 +79,9 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
 def on_page_markdown(
     markdown: str, page: Page, config: MkDocsConfig, files: Files, **_: Any
 ) -> str:
-    """Return the page's Markdown; its link to a stage needs a run, which may not be there."""
+    """Return the page's Markdown, without the link to a stage if the run for this link does not
+    exist.
+    """
     book = state.build().book
     if not has_explorer_run(book, book.pages[f"{book.docs.name}/{page.file.src_uri}"]):
         page.meta.pop("explorer", None)

@@ -74,7 +74,7 @@ def has_explorer_run(book: Book, page: PageText) -> bool:
 
 
 def _shown(book: Book, page: PageText) -> Iterator[_Need]:
-    """Yield the snippets of which the page shows something: those of its blocks and numbers."""
+    """Yield the snippets that the page shows in its blocks and numbers."""
     yield from ((use.snippet, str(use)) for use in page.uses)
     yield from ((value.snippet, str(value)) for value in page.values)
     calls = {call.function for block in page.blocks for call in block.calls}

@@ -61,7 +61,9 @@ def _find_location(name: str) -> Location:
 
 
 def locate_for_page(name: str, place: str) -> Location:
-    """Find a definition like `locate`, but raise PageError with `place` and similar names."""
+    """Find a definition, as `locate` does. If the name does not exist, raise PageError at `place`,
+    with similar names as a hint.
+    """
     try:
         return locate(name)
     except NotFound as error:

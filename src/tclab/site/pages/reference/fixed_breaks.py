@@ -94,13 +94,18 @@ def anchor(identity: str) -> str:
     return f"mended-{identity}"
 
 
-def html(rows: Mapping[str, list[str]], by_id: Mapping[str, list[Example]], up: str) -> Html:
+def html(
+    rows: Mapping[str, list[str]], examples_by_id: Mapping[str, list[Example]], up: str
+) -> Html:
     """Render a fold for each break that has an example.
 
-    `rows` maps the id to the table's kind, explanation and hints; `up` leads to the site's root.
+    For each break's id `rows` has the table's kind, explanation and hints. `up` leads to the site's
+    root.
     """
     known = {
-        identity: known_examples for identity, known_examples in by_id.items() if identity in rows
+        identity: known_examples
+        for identity, known_examples in examples_by_id.items()
+        if identity in rows
     }
     return join(
         _break_fold(identity, rows[identity], known[identity], up) for identity in sorted(known)

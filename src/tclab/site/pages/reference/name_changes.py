@@ -16,15 +16,17 @@ from tclab.site.pages.reference.name_lists import Change, NamesByVersion
 MOST_NAMES = 20
 
 
-def html(known: NamesByVersion) -> Html:
+def html(names_by_version: NamesByVersion) -> Html:
     """Render a fold for each version except the oldest, with the names added and dropped."""
-    pairs = list(zip(known, list(known)[1:]))
-    folds = [_version_fold(before, version, known) for before, version in reversed(pairs)]
+    pairs = list(zip(names_by_version, list(names_by_version)[1:]))
+    folds = [
+        _version_fold(before, version, names_by_version) for before, version in reversed(pairs)
+    ]
     return join(folds, NEWLINE) or parts.note("One version is listed: nothing to compare.")
 
 
-def _version_fold(before: str, version: str, known: NamesByVersion) -> Html:
-    changes = name_lists.compare_names(known[before], known[version])
+def _version_fold(before: str, version: str, names_by_version: NamesByVersion) -> Html:
+    changes = name_lists.compare_names(names_by_version[before], names_by_version[version])
     rows = [
         (esc(change.table), _names_html(change.added), _names_html(change.dropped))
         for change in changes
@@ -44,7 +46,7 @@ def _names_html(names: Iterable[str]) -> Html:
 
 
 def report_changes(
-    groups: Iterable[Group], known: NamesByVersion, concordance: Concordance
+    groups: Iterable[Group], names_by_version: NamesByVersion, concordance: Concordance
 ) -> Iterator[str]:
     """Yield lines on installed names that differ from the list of their version.
 
@@ -52,9 +54,9 @@ def report_changes(
     chapters that show the names.
     """
     for version, names in _names_by_version(groups).items():
-        before = _baseline_version(version, known)
-        for change in name_lists.compare_names(known.get(before, {}), names):
-            if change.table in known.get(before, {}):
+        before = _baseline_version(version, names_by_version)
+        for change in name_lists.compare_names(names_by_version.get(before, {}), names):
+            if change.table in names_by_version.get(before, {}):
                 yield from _change_lines(change, version, before, concordance)
 
 
@@ -66,9 +68,9 @@ def _names_by_version(groups: Iterable[Group]) -> dict[str, dict[str, frozenset[
     return by_version
 
 
-def _baseline_version(version: str, known: NamesByVersion) -> str:
+def _baseline_version(version: str, names_by_version: NamesByVersion) -> str:
     """Return the version itself if it has a list of names, else the newest version before it."""
-    older = [v for v in known if Version.parse(v) <= Version.parse(version)]
+    older = [v for v in names_by_version if Version.parse(v) <= Version.parse(version)]
     return max(older, key=Version.parse, default="")
 
 

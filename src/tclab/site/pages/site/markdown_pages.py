@@ -1,7 +1,7 @@
 """Write each page as Markdown with its outputs, and `llms.txt`, which lists these files.
 
-They are for programs, and for readers who quote a page. Blocks are replaced by the snippet's code
-and its outputs as text, bound sentences by their words, values by their numbers.
+The files are for programs, and for readers who quote a page. Blocks are replaced by the snippet's
+code and its outputs as text, bound sentences by their words, values by their numbers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Make tables in prose readable on a phone: a row becomes a block of labelled cells.
 
-A table with three or more columns is too wide for a phone: it would be cut off, or break names in
-the middle. A style sheet turns its rows into blocks, and reads each cell's label from its
+A table with three or more columns is too wide for a phone, where it would be cut off, or break
+names in the middle. A style sheet turns its rows into blocks, and reads each cell's label from its
 ``data-head``.
 """
 

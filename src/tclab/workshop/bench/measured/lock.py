@@ -11,7 +11,9 @@ _locked: set[str] = set()
 
 @contextmanager
 def hold_lock(path: str) -> Iterator[None]:
-    """Hold the lock of this path; do nothing for '', or if this process holds it already."""
+    """Hold the lock of this path; do nothing if the path is '' or if this process already holds the
+    lock.
+    """
     if not path or path in _locked:
         yield
         return

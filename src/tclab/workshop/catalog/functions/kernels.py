@@ -65,7 +65,9 @@ def rotary(device: str, *, tokens: int) -> Subject:
 
 
 def dropout(device: str, *, rows: int, columns: int) -> Subject:
-    """Apply dropout to relu(x) + 1. Shares are compared, since each call keeps other elements."""
+    """Apply dropout to relu(x) + 1. Each call drops other elements, so the check compares the share
+    of kept elements and their mean ratio to the right values.
+    """
 
     def fn(x: torch.Tensor) -> torch.Tensor:
         return F.dropout(F.relu(x) + 1.0, 0.1, training=True)

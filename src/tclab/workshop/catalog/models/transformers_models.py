@@ -22,7 +22,9 @@ class FirstOutput(nn.Module):
         self.model, self.pair = model, pair
 
     def forward(self, given: torch.Tensor, decoded: torch.Tensor | None = None) -> Any:
-        """Return the first output for tokens [batch, tokens] or sound, and the decoder's tokens."""
+        """Return the first output. `given` are tokens [batch, tokens] or sound; `decoded` are the
+        decoder's tokens.
+        """
         if self.pair:
             return self.model(given, decoder_input_ids=decoded, use_cache=False, return_dict=False)[
                 0
@@ -59,7 +61,9 @@ def _inputs(name: str, batch: int, tokens: int, device: str) -> Callable[[int], 
 
 
 def text(device: str, *, name: str, tokens: int, batch: int, tiny: int = 0) -> Subject:
-    """Run the forward of a batch of token sequences, or of sound."""
+    """Run the forward of a batch of token sequences, or of sound. `tiny` has no effect; the suites
+    pass it to the builder of every model.
+    """
     return builders.make_inference(
         _model(name, device), _inputs(name, batch, tokens, device), device
     )

@@ -1,10 +1,11 @@
 """Ask PyTorch's compiled choice of attention about a GPU that this machine lacks.
 
 ``_fused_sdp_choice`` of a CUDA build asks four functions about the GPU: how many there are, which
-is current, and for its properties, of which it reads the compute capability. Without a driver
-they fail. We overwrite the first bytes of each in memory with a jump to a function that answers for
-a capability. The order of kernels and all conditions stay the library's own machine code, so its
-answer is the answer of this release on such a GPU. It asks the installed cuDNN for its version.
+is current, and for its properties, of which it reads the compute capability. Without a driver the
+four functions fail. We overwrite the first bytes of each in memory with a jump to a function that
+answers for a capability. The order of kernels and all conditions stay the library's own machine
+code, so its answer is the answer of this release on such a GPU. The library asks the installed
+cuDNN for its version.
 
 Linux on x86-64 only. The change cannot be undone: use a separate process.
 """
@@ -42,7 +43,7 @@ _REPLACEMENTS: dict[str, dict[str, Any]] = {
 
 
 def explain_unsupported() -> str:
-    """Return why this machine or PyTorch does not support this; '' if they do."""
+    """Return why this machine or PyTorch does not support this module's change; '' if both do."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return "it is done on Linux on x86-64 only"
     return "" if torch.version.cuda else f"torch {torch.__version__} is not built for CUDA"
