@@ -77,7 +77,7 @@ class Capture:
         self._chains: dict[bool, tuple[Chain, ...]] = {}
 
     def end(self, trace: Trace) -> None:
-        """End the watched block: from now on the stages are read from `trace`."""
+        """End the watched block. From now on the stages are read from `trace`."""
         self._trace = trace
 
     @property
@@ -298,9 +298,7 @@ class Capture:
 
     @cached_property
     def cachings(self) -> tuple[Caching, ...]:
-        """For each graph and each of the caches of AOTAutograd and Inductor: whether it takes the
-        graph, and why not.
-        """
+        """Whether the caches of AOTAutograd and Inductor take each graph, and if not, why."""
         return _caching.read_cachings(self.trace, self.graphs)
 
     @cached_property

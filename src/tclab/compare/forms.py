@@ -15,7 +15,7 @@ NUMERIC_EFFECTS = (NO, BY_TRITON, NAN, LAST_BITS, UNKNOWN, YES)
 
 
 def _no_rule(flow: Flow, operation: Operation, operands: tuple[int, ...]) -> int | None:
-    """Never apply: the rule of forms outside FORMS."""
+    """Never apply. This is the rule of forms outside FORMS."""
     return None
 
 

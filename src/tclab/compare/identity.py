@@ -171,7 +171,7 @@ def _file_name(where: SourceLine | None) -> str:
 
 
 def _sort_set(match: re.Match[str]) -> str:
-    """Return a set with its elements sorted by their text; other text unchanged."""
+    """Return a set with its elements sorted by their text; return other text unchanged."""
     try:
         node = ast.parse(match[0], mode="eval").body
     except SyntaxError:

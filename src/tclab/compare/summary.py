@@ -50,7 +50,7 @@ def summarize_capture(
     capture: Capture, within: str = "", title: str = "", target: str = ""
 ) -> CompileSummary:
     """Summarise a capture. With `within`, a package, only breaks and recompiles in its code count,
-    and guards do not: their package is unknown.
+    and guards do not count, because the package of a guard is unknown.
     """
     snapshot = take_snapshot(capture, machine.here(), title, target)
     pairs = list(zip(snapshot.breaks, capture.breaks))

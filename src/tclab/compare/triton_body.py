@@ -51,7 +51,9 @@ def _read_launch(function: ast.FunctionDef, names: Mapping[str, str]) -> dict[st
 
 
 def _find_kernel(source: str) -> ast.FunctionDef:
-    """Return the last function, which is the kernel; those before it are its combine functions."""
+    """Return the last function, which is the kernel. The functions before it are its combine
+    functions.
+    """
     functions = [n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef)]
     if not functions:
         raise ValueError("the source defines no function")

@@ -229,7 +229,7 @@ def shorten_path(file: str) -> str:
 
 
 def find_object(module: ModuleType, name: str, where: str) -> Any:
-    """Return the object `name` of a module; it can have dots. BadRequest suggests the nearest
+    """Return the object `name` of a module; the name can have dots. BadRequest suggests the nearest
     name.
     """
     value: Any = module

@@ -1,5 +1,5 @@
-"""Compare a file that compiles its parts itself with the same file without torch.compile: each run
-of the calls imports the file anew, and starts from what the reader's program starts from.
+"""Compare a file that compiles its parts itself with the same file without torch.compile. Each run
+of the calls imports the file anew, so that it starts where the reader's program starts.
 """
 
 from __future__ import annotations

@@ -160,8 +160,8 @@ def _call_maker(maker: Callable[[], object], place: str) -> object:
 
 
 def _may_be_factory(function: Callable[..., object], own_inputs: bool) -> bool:
-    """Return whether the function may return a module: it has no required parameters, and it takes
-    none at all or the given inputs are for its result.
+    """Return whether the function may return a module. It may if it has no required parameters, and
+    if it takes none at all or the given inputs are for its result.
     """
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -207,7 +207,9 @@ def _make_calls(module: ModuleType, where: str, value: Any, specs: Sequence[Spec
 
 
 def _needs_inputs(function: Callable[..., object]) -> bool:
-    """Return whether the function has parameters; those with defaults get the examples, too."""
+    """Return whether the function has parameters; parameters with defaults count, because they get
+    the examples, too.
+    """
     try:
         return bool(inspect.signature(function).parameters)
     except (TypeError, ValueError):

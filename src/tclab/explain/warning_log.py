@@ -28,7 +28,9 @@ def _format_message(text: str) -> str:
 
 
 class WarningLog(io.TextIOBase):
-    """A list of messages without repetitions. It is a stream, so a log handler can write to it."""
+    """A list of messages without repetitions. The log is a stream, so a log handler can write to
+    it.
+    """
 
     def __init__(self) -> None:
         super().__init__()

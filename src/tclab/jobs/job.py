@@ -84,7 +84,9 @@ def _build(read: _Read, title: str) -> Job:
 
 
 def _order(each: ReadProcess) -> int:
-    """Ranks in their order; other processes in that of the paths."""
+    """Return the sort key of a process: its rank, or -1 if it has none. Equal keys keep the order
+    of the paths.
+    """
     return -1 if each.process.rank is None else each.process.rank
 
 

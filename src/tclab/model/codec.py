@@ -255,7 +255,7 @@ def _shorten(data: Json) -> str:
 def map_texts(value: Any, change: Callable[[str], str]) -> Any:
     """Apply `change` to every text in a model object, and to the keys of mappings.
 
-    It does not use `encode` and `decode`: a report of a long kernel has millions of texts.
+    It does not use `encode` and `decode`, because a report of a long kernel has millions of texts.
     """
     if isinstance(value, str):
         return change(value)

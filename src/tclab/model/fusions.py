@@ -20,8 +20,8 @@ NOTHING_SHARED = "no shared data"
 @kind("scheduled-node")
 @dataclass(frozen=True)
 class ScheduledNode:
-    """A node of the scheduler. It `computes` these nodes of the graph; `locations` are the source
-    lines of those.
+    """A node of the scheduler. `computes` are the nodes of the graph that it computes; `locations`
+    are the source lines of these nodes.
     """
 
     kind: ClassVar[str]

@@ -122,7 +122,9 @@ class JobProcess:
 
     @property
     def seconds(self) -> float:
-        """The seconds of all its compiles; those of the phases where no compile says its own."""
+        """The seconds of all its compiles, or those of the phases if no compile says its own
+        seconds.
+        """
         return sum(each.seconds for each in self.compiles) or self.compile_time.seconds
 
 

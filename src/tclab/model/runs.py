@@ -63,8 +63,8 @@ class Snippet:
 
     @property
     def sees_gpu(self) -> bool:
-        """Whether its process can see a GPU: it needs one, or it is a lab (no file of
-        ``snippets/``), which uses a GPU if there is one.
+        """Whether the snippet's process can see a GPU. A snippet sees one if it needs one, or if it
+        is a lab (no file of ``snippets/``), which uses a GPU if there is one.
         """
         return "cuda" in self.needs or bool(self.place)
 
@@ -74,7 +74,7 @@ class Snippet:
 
     @property
     def tree(self) -> ast.Module:
-        """The syntax tree of the file. It is shared: do not change it."""
+        """The syntax tree of the file. Do not change the tree, because it is shared."""
         return parse_source(self.source)
 
     @property

@@ -102,8 +102,8 @@ class KernelIdentity:
 @dataclass(frozen=True)
 class FindingIdentity:
     """The identity of a finding: the `name` of its kind, and its `subject`: the text of the user's
-    lines, or what it says without numbers. The cost is no part of the identity. It is `amount` in
-    `unit` if it is computed or counted; a measured time is left out.
+    lines, or what it says without numbers. The cost is no part of the identity. `amount` and `unit`
+    keep a cost that is computed or counted; a measured time is left out.
     """
 
     kind: ClassVar[str]

@@ -136,8 +136,8 @@ def output(run: Run, options: Options | None = None) -> Html:
 
 
 def stamp(run: Run, *same: Run) -> Html:
-    """Return one line of HTML: PyTorch, Triton, device, day, seconds, live or recorded. It also
-    names other runs that showed the `same`.
+    """Return one line of HTML: PyTorch, Triton, device, day, seconds, live or recorded. The line
+    also names other runs that showed the `same`.
     """
     return _stamp.html(run, same)
 

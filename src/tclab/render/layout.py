@@ -54,7 +54,7 @@ class Layout:
 
 
 def is_input(node: Node) -> bool:
-    """Return whether a node computes nothing: it is a placeholder or an attribute."""
+    """Return whether a node computes nothing, because it is a placeholder or an attribute."""
     return node.op in ("placeholder", "get_attr")
 
 

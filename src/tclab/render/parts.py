@@ -90,7 +90,9 @@ def fold_if_long(body: Html, language: str, lines: int, options: Options) -> Htm
 
 
 def fold_rows_if_long(body: Html, rows: int, options: Options, name: str = "row") -> Html:
-    """Fold a table if the options fold its number of rows. It is printed although it is folded."""
+    """Fold a table if the options fold its number of rows. A printed page shows a folded table,
+    too.
+    """
     return fold(count(rows, name), body, paper=True) if options.folds(rows) else body
 
 

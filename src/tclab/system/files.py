@@ -99,7 +99,7 @@ def _write_through(path: Path, status: os.stat_result, data: bytes) -> None:
 
 @contextlib.contextmanager
 def _temporary_sibling(path: Path) -> Iterator[Path]:
-    """Yield a new file in the same folder; it is removed afterwards unless it was moved."""
+    """Yield a new file in the same folder; the file is removed afterwards unless it was moved."""
     new = path.with_name(f".{path.name[:60]}.{secrets.token_hex(4)}")
     new.open("xb").close()
     try:

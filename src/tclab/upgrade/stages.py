@@ -132,7 +132,7 @@ class Upgrade:
     @property
     def first_numeric_difference(self) -> str:
         """The first stage whose differences can or may change results; '' if there is none.
-        Differences in Dynamo's graphs do not count: they can be mere names of operators.
+        Differences in Dynamo's graphs do not count, because they can be mere names of operators.
         """
         if self.failed_sides:
             return COMPILES

@@ -147,8 +147,8 @@ def _copy_tensor(
 def _copy_storage(
     tensor: torch.Tensor, storages: Storages, convert: Convert | None
 ) -> torch.Tensor:
-    """Return a copy of the whole storage as a tensor of one dimension; one for all views of a
-    type.
+    """Return a copy of the whole storage as a tensor of one dimension. All views of one type share
+    a copy.
     """
     storage = tensor.untyped_storage()
     key = (storage.data_ptr() or id(tensor), storage.nbytes(), tensor.dtype)

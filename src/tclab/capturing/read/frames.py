@@ -60,7 +60,9 @@ def failed_compiles(trace: Trace) -> set[str]:
 
 
 def user_function_name(name: str) -> str:
-    """Return the name of the user's function behind a resume function; other names unchanged."""
+    """Return the name of the user's function behind a resume function; return other names
+    unchanged.
+    """
     match = _RESUME.match(name)
     return match["function"] if match else name
 

@@ -1,4 +1,4 @@
-"""Compute the sizes of values in a printed graph as numbers: symbols have the first call's
+"""Compute the sizes of values in a printed graph as numbers. Symbols stand for the first call's
 sizes.
 """
 

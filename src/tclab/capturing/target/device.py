@@ -94,7 +94,7 @@ def make_device_interface(functions: Functions) -> type:
 
 
 class Driver:
-    """A Triton driver for a GPU that is not there: it names the target and cannot launch."""
+    """A Triton driver for a GPU that is not there. It names the target and cannot launch."""
 
     def __init__(self, target: Target) -> None:
         from triton.backends.compiler import GPUTarget

@@ -1,8 +1,8 @@
 """Note the command with which Inductor compiles each C++ file.
 
-Inductor writes the command even if the compiled file is in its cache on disk. It writes none if
-this process has already loaded the library. So this module keeps the last commands for later
-captures.
+Inductor writes the command even if the compiled file is in its cache on disk. Inductor writes no
+command if this process has already loaded the library. So this module keeps the last commands for
+later captures.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Note which pairs of nodes Inductor's scheduler considers, which buffers they share, and which
 pairs it fuses.
 
-The scheduler's log names the fused pairs, and in most cases the reason for a refusal. It does not
-name every pair considered, nor the buffers that a pair shares; so we note both in `can_fuse`.
+The scheduler's log names the fused pairs, and in most cases the reason for a refusal. The log does
+not name every pair considered, nor the buffers that a pair shares; so we note both in `can_fuse`.
 """
 
 from __future__ import annotations

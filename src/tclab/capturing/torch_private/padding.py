@@ -33,8 +33,8 @@ def decide_padding(
     planned: Mapping[str, bool],
 ) -> None:
     """Let PyTorch's rule decide on a product (``mm``, ``addmm`` or ``bmm``) of tensors on the GPU;
-    it times the product unless it has the answer. `planned` says for ``mat1`` and ``mat2`` whether
-    Inductor can plan their padded memory; the rule leaves the time of planned padding out.
+    the rule times the product unless it has the answer. `planned` says for ``mat1`` and ``mat2``
+    whether Inductor can plan their padded memory; the rule leaves the time of planned padding out.
     """
     from torch._inductor.fx_passes import pad_mm
 

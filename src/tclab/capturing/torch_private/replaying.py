@@ -158,7 +158,7 @@ def _unwrap(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def copy_value(value: Any) -> Any:
-    """Return a copy of a tensor with its strides; other values unchanged."""
+    """Return a copy of a tensor with its strides; return other values unchanged."""
     if not isinstance(value, torch.Tensor):
         return value
     with torch.no_grad():

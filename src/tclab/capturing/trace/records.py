@@ -91,7 +91,7 @@ class Log:
     _texts: dict[str, str] = field(default_factory=dict, repr=False)
 
     def add(self, header: str, payload: str) -> None:
-        """Add the record with this JSON; one that cannot be read is counted."""
+        """Add the record with this JSON. A record that cannot be read is counted."""
         try:
             meta = json.loads(header)
             if not isinstance(meta, dict):

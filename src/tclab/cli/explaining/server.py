@@ -148,7 +148,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("X-Content-Type-Options", "nosniff")
 
     def log_request(self, *_: object) -> None:
-        """Discard the message: the server logs nothing."""
+        """Discard the message, because the server logs nothing."""
 
     def log_error(self, *_: object) -> None:
-        """Discard the message: the server logs nothing."""
+        """Discard the message, because the server logs nothing."""

@@ -2,7 +2,8 @@
 code.
 
 It writes READY, reads a working folder, a request and a remedy from its standard input, and answers
-each such triple with a `TrialResult`. On a platform without fork it makes one trial and exits.
+each such triple with a `TrialResult`. On a platform without fork the process makes one trial and
+exits.
 """
 
 from __future__ import annotations

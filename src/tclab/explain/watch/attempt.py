@@ -2,7 +2,7 @@
 ends the watch.
 
 Where Python's forkserver works, the process is forked from one that has already imported PyTorch;
-elsewhere it starts from nothing.
+elsewhere the process starts from nothing.
 """
 
 from __future__ import annotations

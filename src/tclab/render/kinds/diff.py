@@ -161,7 +161,7 @@ def _row_kind(row: LinePair) -> str:
 
 
 def _draw_unchanged(run_of_rows: list[LinePair], all_rows: tuple[LinePair, ...]) -> Html:
-    """Draw equal lines. Those far from a change are folded."""
+    """Draw equal lines. Equal lines far from a change are folded."""
     before = CONTEXT if run_of_rows[0] is not all_rows[0] else 0
     after = CONTEXT if run_of_rows[-1] is not all_rows[-1] else 0
     middle = run_of_rows[before : len(run_of_rows) - after]

@@ -29,7 +29,7 @@ def summary(partition: Partition) -> str:
 
 
 def reason_text(value: PartitionedValue, partition: Partition) -> str:
-    """Return why a value has its fate: it is a view, or it may not be recomputed; else ''."""
+    """Return why a value has its fate, if it is a view or may not be recomputed; else ''."""
     if value.fate == "input":
         return ""
     owner = next(v for v in partition.values if v.storage == value.storage)

@@ -234,7 +234,9 @@ _URGENT = frozenset({"graph break", "skipped", "recompile"})
 
 
 def _draw_source(source: Annotated, options: Options, number: int) -> Html:
-    """Draw a function with its notes. It is folded if it is not the first and no note is urgent."""
+    """Draw a function with its notes. The function is folded if it is not the first and no note is
+    urgent.
+    """
     lines = replace(options, prefix=options.sources[source.filename])
     html = _wrap_html(annotated.html(source, lines), "explain-source")
     if number and _URGENT.isdisjoint(note.label for note in source.notes):

@@ -57,7 +57,7 @@ def _kind_text(row: KernelRow) -> str:
 
 def compact_table(rows: Sequence[KernelRow], without: Container[str] = ()) -> Table:
     """Return the table without uninformative columns: empty ones, spills if there are none, times
-    if all are 1, the graph if there is only one. It also omits the columns in `without`.
+    if all are 1, the graph if there is only one. The columns in `without` are left out, too.
     """
     full_table = table(rows)
     kept_columns = [

@@ -198,7 +198,7 @@ def _draw_pane(panes: Panes, pane: int, code: Html, ordinal: str, is_open: bool)
 
 
 def draw_tools(panes: Panes) -> Html:
-    """Draw the choice of columns, and the switches. They work with the script only."""
+    """Draw the choice of columns, and the switches. Both work only with the script."""
     stages = list(dict.fromkeys(pane.stage for pane in panes.chain.panes))
     boxes = (
         markup(

@@ -1,7 +1,7 @@
 """Find noise: lines that the viewer hides by default, such as directives, source locations,
 padding, and the imports, decorators and index arithmetic of a Triton kernel.
 
-A switch shows them; they are always in the page.
+A switch shows these lines, which are always in the page.
 """
 
 from __future__ import annotations

@@ -94,5 +94,5 @@ class Panes:
 
     @cached_property
     def linked_lines(self) -> frozenset[int]:
-        """The lines that are an origin of some line: they need an anchor."""
+        """The lines that are an origin of some line, and therefore need an anchor."""
         return frozenset(line for marked, _ in self.index.joins for line in marked)

@@ -70,7 +70,7 @@ def _matching_names(word: str, names: Iterable[str]) -> list[str]:
 
 
 def _strip_path(word: str) -> str:
-    """Return ``topic/name`` for a path to a snippet's file; other words unchanged."""
+    """Return ``topic/name`` for a path to a snippet's file; return other words unchanged."""
     path = PurePath(word)
     if path.suffix == ".py":
         return "/".join(path.with_suffix("").parts[-2:])

@@ -1,7 +1,7 @@
 """Find the status of each snippet's runs: which can be shown, and which snippets must run.
 
-One plan serves one command or one build of the site. It examines this machine, tclab's code and
-each snippet's runs once, so its answers stay the same.
+One plan serves one command or one build of the site. The plan examines this machine, tclab's code
+and each snippet's runs once, so its answers stay the same.
 """
 
 from __future__ import annotations

@@ -60,7 +60,8 @@ _CODE_ELEMENTS = frozenset({"pre", "code", "script", "style", "textarea"})
 def find_leftover_bindings(page: str, file: str, text: PageText | None) -> Iterator[PageError]:
     """Yield an error for each binding left in the HTML of a page.
 
-    It may be left in a link, in another element, or in text outside code; `file` is the source.
+    A binding may be left in a link, in another element, or in text outside code; `file` is the
+    source.
     """
     if not _BINDING.search(_browser_address(page)):
         return

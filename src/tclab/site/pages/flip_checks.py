@@ -1,6 +1,6 @@
 """Check the sentences on claims whose outcome differs on a reader's machine (``shadow.json``).
 
-Such a sentence must say under which backend, or with which caches, it is true.
+A sentence on such a claim must say under which backend, or with which caches, it is true.
 """
 
 from __future__ import annotations

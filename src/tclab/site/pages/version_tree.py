@@ -1,6 +1,6 @@
 """Combine the sites of several PyTorch versions into one tree with a folder for each version.
 
-Each page gets links to the same page of the other versions. They are written into the HTML, so
+Each page gets links to the same page of the other versions. The links are written into the HTML, so
 they need neither scripts nor a server.
 
     python -m tclab.site.pages.version_tree OUT 2.13.0=site 2.15.0=site-torch2.15.0 [--url https://host/path/]

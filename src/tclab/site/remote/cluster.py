@@ -160,7 +160,7 @@ async def connect(address: str) -> AsyncIterator[DaskCluster]:
 
 @asynccontextmanager
 async def start_local(number: int) -> AsyncIterator[DaskCluster]:
-    """Start a cluster of `number` workers on this machine; they end when the block ends."""
+    """Start a cluster of `number` workers on this machine; the workers end when the block ends."""
     import distributed
 
     addresses.silence_dask()

@@ -188,7 +188,7 @@ class Answer:
 
     @classmethod
     def parse(cls, data: bytes) -> Answer:
-        """Parse an answer; other bytes give one of kind ``trouble``."""
+        """Parse an answer; other bytes give an answer of kind ``trouble``."""
         line, _, run = data.partition(b"\n")
         try:
             head = cast(Head, json.loads(line))

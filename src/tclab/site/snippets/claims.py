@@ -8,12 +8,12 @@ A comment right above an assert names it; the file stays plain Python:
     assert after < before
 
 A claim holds if its test was true each time it was reached. So the run counts how often each claim
-was reached and how often it passed. It does not pass if its test raises, even if the file catches
-the error, nor if its value is always true, such as a function. To count, the engine puts each claim
-into a ``with`` block; line numbers and the functions of the file do not change. A version clause
-says for which PyTorch a claim is made; under others it need not be reached. Claims are statements
-of the module, or of an if, for, while, with or try there: inside a function Dynamo might trace
-them, which would change the results.
+was reached and how often it passed. A claim does not pass if its test raises, even if the file
+catches the error, nor if its value is always true, such as a function. To count, the engine puts
+each claim into a ``with`` block; line numbers and the functions of the file do not change. A
+version clause says for which PyTorch a claim is made; under others it need not be reached. Claims
+are statements of the module, or of an if, for, while, with or try there: inside a function Dynamo
+might trace them, which would change the results.
 """
 
 from __future__ import annotations

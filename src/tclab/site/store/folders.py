@@ -1,4 +1,6 @@
-"""Replace a folder in one step: after a kill or a full disk it is the old one or the new one."""
+"""Replace a folder in one step. After a kill or a full disk the folder is the old one or the new
+one.
+"""
 
 from __future__ import annotations
 

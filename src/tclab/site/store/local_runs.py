@@ -134,7 +134,8 @@ class Store:
     def hide_value(self, value: str) -> str:
         """Return a keyed digest that replaces a value that may be a secret.
 
-        It differs for other values, and a guess of the value cannot be verified without the key.
+        The digest differs for other values, and a guess of the value cannot be verified without the
+        key.
         """
         data = value.encode("utf-8", "surrogateescape")
         return f"hidden {hmac.new(self._key, data, hashlib.sha256).hexdigest()[:8]}"

@@ -1,11 +1,11 @@
 """A run as a folder of readable files, with digests of all of them.
 
 ``run.json`` holds the short fields and names the other files: the output, a JSON file for each
-artifact, and long code in a file of its own language. It is written last, with the SHA-256 of each
-other file and a digest of itself.
+artifact, and long code in a file of its own language. ``run.json`` is written last, with the
+SHA-256 of each other file and a digest of itself.
 
-``format`` is the version of this layout. This module reads and writes FORMAT alone: a change of the
-format needs a script that rewrites the recordings once.
+``format`` is the version of this layout. This module reads and writes FORMAT alone, so that a
+change of the format needs a script that rewrites the recordings once.
 """
 
 from __future__ import annotations

@@ -42,8 +42,8 @@ _LONGEST = 3600.0  # seconds that a job may take without a budget
 class ClusterRequest:
     """The cluster to measure on, and which of its workers.
 
-    They must have a PyTorch whose version begins with `torch` and a GPU whose name contains `gpu`.
-    If two kinds of workers fit, each measures only a part of the cases.
+    The workers must have a PyTorch whose version begins with `torch` and a GPU whose name contains
+    `gpu`. If two kinds of workers fit, each measures only a part of the cases.
     """
 
     address: client.ClusterAddress

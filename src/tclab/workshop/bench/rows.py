@@ -94,7 +94,7 @@ class Row:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The case and the mode; they identify a row in a file."""
+        """The case and the mode, which identify a row in a file."""
         return self.case, self.mode
 
     @property
@@ -142,7 +142,7 @@ class Book:
         return read(book.path)
 
     def add(self, row: Row) -> None:
-        """Add a row; it is on the disk when this returns."""
+        """Add a row, which is on the disk when this returns."""
         self.rows[row.key] = row
         self._append(asdict(row))
 

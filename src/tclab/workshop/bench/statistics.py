@@ -16,8 +16,8 @@ def spread(values: Sequence[float]) -> float:
 
 
 def median_ratio(before: Sequence[float], after: Sequence[float]) -> float:
-    """Return the median of the rounds' ratios before / after, in which a drift that both share
-    cancels.
+    """Return the median of the rounds' ratios before / after. A drift that both share cancels in a
+    ratio.
     """
     return statistics.median(b / a for b, a in zip(before, after))
 

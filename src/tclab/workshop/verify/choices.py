@@ -58,7 +58,7 @@ class Product:
         return cls((one, two), planned, operator, added)
 
     def decide(self) -> None:
-        """Let PyTorch decide whether to pad; it times the product unless it has the answer."""
+        """Let PyTorch decide whether to pad; PyTorch times the product unless it has the answer."""
         from tclab.capturing.torch_private import padding
 
         one, two = map(_make_tensor, self.factors)

@@ -39,9 +39,9 @@ def compile_and_save(name: str, corpus: str, side: str, target: str, out: Path) 
 
 def _describe_error(name: str, corpus: str, side: str, error: Exception) -> Result:
     """Return the result of a compile that raised. An error that the function raises without
-    torch.compile, too, is the function's own: it counts as refused, like those that a target names.
-    On the GPU its text may differ; a target's compile is compared with the CPU, where it is the
-    same.
+    torch.compile, too, is the function's own. Such an error counts as refused, like the errors that
+    a target names. On the GPU the text of the error may differ. A target's compile is compared with
+    a run on the CPU, where the text is the same.
     """
     import torch
 

@@ -190,8 +190,8 @@ def _count_files(side: Result) -> Counter[str]:
 def _normalize(wrapper: str) -> str:
     """Return output code without the parts that differ from process to process.
 
-    These are the counter of graphs, the names of cache files, and the handles that a capture makes
-    Inductor write above calls.
+    These parts are the counter of graphs, the names of cache files, and the handles that a capture
+    makes Inductor write above calls.
     """
     from tclab.capturing.read import output_code
 

@@ -36,8 +36,8 @@ class Ratio:
 
     @property
     def answer(self) -> str:
-        """``yes`` or ``no`` to padding; '' if the timings do not decide. They do not decide if the
-        limit lies within their range, or nearer to it than the range is wide.
+        """``yes`` or ``no`` to padding; '' if the timings do not decide, because the limit lies
+        within their range, or nearer to it than the range is wide.
         """
         spread = self.most - self.least
         if self.most + spread <= PADS_ABOVE:

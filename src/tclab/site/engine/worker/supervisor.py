@@ -45,8 +45,8 @@ _MAXRSS = 1 if sys.platform == "darwin" else 1024  # bytes in the unit of ru_max
 
 
 class FileCount:
-    """The number and the bytes of a snippet's files. They are counted in short steps, so that a
-    snippet with very many files does not delay the checks of the others.
+    """The number and the bytes of a snippet's files. The files are counted in short steps, so that
+    a snippet with very many files does not delay the checks of the others.
     """
 
     def __init__(self) -> None:

@@ -22,7 +22,7 @@ _MALFORMED = re.compile(r"(?<!`)`src:(?![\w.]+`)[^`\n]+`?")
 def link_references(text: MarkdownText, edited: str | None = None) -> tuple[str, list[TclabError]]:
     """Replace the references by links; return the text and the errors. Skips fenced code.
 
-    `edited` is an edited form of the text with the same lines; it is used instead if given.
+    If `edited` is given, it is used instead: an edited form of the text with the same lines.
     """
     problems: list[TclabError] = []
     lines = (text.text if edited is None else edited).split("\n")

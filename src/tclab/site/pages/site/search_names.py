@@ -25,7 +25,7 @@ MOST_PAGES = 2
 def write_names(folder: Path, pages: Iterable[Page], concordance: Concordance) -> None:
     """Write the compressed names to `names.js` in the folder of the search index.
 
-    It is a script, so that it also loads over file://.
+    The file is a script, so that it also loads over file://.
     """
     listed = list(pages)
     groups = [group for page in listed for group in _reference_groups(page)]

@@ -2,9 +2,10 @@
 
     python -m tclab.workshop.verify.attention.record --out FILE [--drawn 4000]
 
-Needs only torch with CUDA and an NVIDIA GPU. It takes seconds, because no attention is computed.
-FILE is text: a head of ``# name: value`` lines, then a line for each case: the GPU's answer, the
-rules' answer, the case. The exit status is 1 if an answer differs, 2 without a GPU or rules.
+Needs only torch with CUDA and an NVIDIA GPU. The command takes seconds, because no attention is
+computed. FILE is text: a head of ``# name: value`` lines, then a line for each case: the GPU's
+answer, the rules' answer, the case. The exit status is 1 if an answer differs, 2 without a GPU or
+rules.
 """
 
 from __future__ import annotations
