@@ -13,8 +13,12 @@ step = step_to("2.11", "2.15")
 assert (step.before.release, step.after.release) == ("2.11", "2.15")
 
 MAXIMUM = "max2 and fmax2 in the online softmax"
-titles = {cause.form.title for part in step.parts.values() for cause in part.causes}
+causes = [cause for part in step.parts.values() for cause in part.causes]
+titles = {cause.form.title for cause in causes}
 
+fusions = [each.form for each in causes if each.form.title == "another fusion or decomposition"]
+# claim: some-fuse-other-operators
+assert fusions and all(form.can_move_numbers for form in fusions)
 # claim: few-causes-are-unknown
 assert all(10 * part.unnamed <= len(part.kernels) for part in step.parts.values())
 # claim: a-maximum-without-nan

@@ -3,7 +3,7 @@
 Each has recorded what it made of the catalogue's functions and models, for GPUs that were not
 there.
 """
-# tclab: reads=records/versions/torch2.12.json,records/versions/torch2.12.json
+# tclab: reads=records/versions/torch2.12.json,records/versions/torch2.14.json
 
 from _step import grown, step_to
 

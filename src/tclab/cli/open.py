@@ -74,7 +74,9 @@ def open_command(
       tclab open run1/ run2/                     why the second one missed the cache
     """
     if open_ and output is None:
-        output = Path(f"{(paths[0] if paths else Path('job')).name.partition('.')[0]}.html")
+        first = paths[0].resolve().name.partition(".")[0] if paths else ""
+        output = Path(f"{first or 'job'}.html")
+        format_ = "html"
     format_ = format_ or ("html" if output else "text")
     command = context.meta[_WORDS]
     status = 0
@@ -84,7 +86,9 @@ def open_command(
         if command and paths:
             raise BadRequest("tclab open", "has paths and a command", "give one of them")
         if command:
-            status, job = _run_and_open(command)
+            folder = _make_trace_folder()
+            status = _run(command, str(folder))
+            job = _open_traces(folder, command)
         elif paths:
             job = open_job(paths)
         else:
@@ -103,15 +107,21 @@ def open_command(
     context.exit(status)
 
 
-def _run_and_open(command: Sequence[str]) -> tuple[int, Job]:
-    """Run a command with TORCH_TRACE set; return its exit status and what it left behind."""
-    with tempfile.TemporaryDirectory(prefix="tclab-trace-") as made:
-        folder = os.environ.get("TORCH_TRACE") or made
-        status = _run(command, folder)
-        if not any(Path(folder).iterdir()):
-            step = "see whether torch.compile is reached; tclab explain FILE.py says why not"
-            raise BadRequest(command[0], f"ended with {status}, and compiled nothing", step)
-        return status, open_job([Path(folder)])
+def _make_trace_folder() -> Path:
+    """Return a new folder for traces: below TORCH_TRACE where that is set."""
+    parent = os.environ.get("TORCH_TRACE") or None
+    if parent:
+        Path(parent).mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix="tclab-trace-", dir=parent))
+
+
+def _open_traces(folder: Path, command: Sequence[str]) -> Job:
+    """Return what a command left behind. BadRequest if it compiled nothing."""
+    if not any(folder.iterdir()):
+        step = "see whether torch.compile is reached; tclab explain FILE.py says why not"
+        raise BadRequest(command[0], "compiled nothing", step)
+    terminal.note(f"the traces are in {folder}")
+    return open_job([folder])
 
 
 def _run(command: Sequence[str], folder: str) -> int:

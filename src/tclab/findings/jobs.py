@@ -183,17 +183,17 @@ def _find_waits_for_ranks(job: Job) -> Iterator[Finding]:
     """Yield a finding if the collectives take much longer in one profile than in another. A rank's
     collective lasts from its own arrival until the arrival of the last rank.
     """
-    seconds = {profile.name: _seconds_in_collectives(profile) for profile in job.profiles}
-    if len(seconds) < 2:
+    if len(job.profiles) < 2:
         return
-    slow = max(job.profiles, key=lambda each: seconds[each.name])
-    fast = min(job.profiles, key=lambda each: seconds[each.name])
-    waits = seconds[slow.name] - seconds[fast.name]
-    if seconds[fast.name] and waits >= _IDLE_SHARE * slow.span:
+    slow = max(job.profiles, key=_seconds_in_collectives)
+    fast = min(job.profiles, key=_seconds_in_collectives)
+    longest, shortest = _seconds_in_collectives(slow), _seconds_in_collectives(fast)
+    waits = longest - shortest
+    if shortest and waits >= _IDLE_SHARE * slow.span:
         yield Finding(
             "ranks-wait",
-            f"collectives take {format_seconds(seconds[slow.name])} in {slow.name} and "
-            f"{format_seconds(seconds[fast.name])} in {fast.name}: the first rank waits in them "
+            f"collectives take {format_seconds(longest)} in {slow.name} and "
+            f"{format_seconds(shortest)} in {fast.name}: the first rank waits in them "
             "for the second",
             cost=Cost(waits, "s of the profile", "measured"),
             section="kernels",

@@ -34,13 +34,13 @@ def explain_misses(processes: Sequence[ReadProcess]) -> tuple[JobProcess, ...]:
 
 
 def _explain(lookup: CacheLookup, parts: Parts, others: Sequence[ReadProcess]) -> CacheLookup:
-    if lookup.state == "hit" or not parts:
+    if lookup.state != "miss" or _GRAPH not in parts:
         return lookup
-    for name, found in _same_graph(lookup, parts, others):
-        changed = tuple(_changed(found, parts))
-        if changed:
-            return replace(lookup, beside=name, changed=changed[:_MOST])
-    return lookup
+    found = [(name, tuple(_changed(of, parts))) for name, of in _same_graph(lookup, parts, others)]
+    if not found or not all(changed for _, changed in found):  # nobody had it, or the same key
+        return lookup
+    name, changed = min(found, key=lambda each: len(each[1]))
+    return replace(lookup, beside=name, changed=changed[:_MOST])
 
 
 def _same_graph(

@@ -34,13 +34,12 @@ class Input:
     stream: IO[bytes]
 
     def text(self) -> IO[str]:
-        """Return the content as text. Bytes that are not UTF-8 are replaced."""
-        raw = (
-            io.BufferedReader(self.stream) if isinstance(self.stream, io.RawIOBase) else self.stream
-        )
-        is_compressed = raw.read(2) == b"\x1f\x8b"
-        raw.seek(0)
-        content = gzip.GzipFile(fileobj=raw) if is_compressed else raw
+        """Return the content as text, with a mark for bytes that are not UTF-8. OSError for a file
+        that cannot be read.
+        """
+        is_compressed = self.stream.read(2) == b"\x1f\x8b"
+        self.stream.seek(0)
+        content = gzip.GzipFile(fileobj=self.stream) if is_compressed else self.stream
         return io.TextIOWrapper(content, encoding="utf-8", errors="replace", newline="\n")
 
 
@@ -56,8 +55,30 @@ def find_inputs(path: Path) -> Iterator[Input]:
     elif path.name.endswith(_ARCHIVES):
         yield from _members(path)
     else:
-        with path.open("rb") as stream:
-            yield Input(path.name, stream)
+        yield Input(path.name, _open(path))
+
+
+def _open(file: Path) -> IO[bytes]:
+    """Return the bytes of a file; one that cannot be opened fails when it is read."""
+    try:
+        return file.open("rb")
+    except OSError as error:
+        return io.BufferedReader(_Unreadable(error))
+
+
+class _Unreadable(io.RawIOBase):
+    """The bytes of a file that cannot be opened: reading raises why."""
+
+    def __init__(self, error: OSError) -> None:
+        self.error = error
+
+    def readable(self) -> bool:
+        """Return True, so that it is read."""
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        """Raise the error of opening the file."""
+        raise self.error
 
 
 def _files_below(folder: Path) -> Iterator[Input]:
@@ -66,8 +87,7 @@ def _files_below(folder: Path) -> Iterator[Input]:
         for name in sorted(names):
             file = Path(place, name)
             if not file.is_symlink() and file.is_file():
-                with file.open("rb") as stream:
-                    yield Input(str(file.relative_to(folder)), stream)
+                yield Input(str(file.relative_to(folder)), _open(file))
 
 
 def _members(archive: Path) -> Iterator[Input]:
@@ -76,7 +96,7 @@ def _members(archive: Path) -> Iterator[Input]:
             for member in tar:
                 stream = tar.extractfile(member) if member.isfile() else None
                 if stream is not None:
-                    yield Input(Path(member.name).name, stream)
+                    yield Input(member.name, stream)
     except DAMAGED as error:
         raise BadRequest(str(archive), f"not a readable archive: {error}", _MAKE_ONE) from error
 

@@ -16,12 +16,14 @@ from tclab.jobs import inputs, ranks
 from tclab.jobs.caches import explain_misses
 from tclab.jobs.process import ReadProcess, read_process
 from tclab.jobs.profile import read_kernels
-from tclab.model import Job, JobProcess, map_texts, process_label
+from tclab.model import UNREADABLE, Job, JobProcess, map_texts, process_label
 from tclab.text import redaction, user_lines
 
 # os.environ['TORCHINDUCTOR_CACHE_DIR'] = '/tmp/cache'
 _VARIABLE = re.compile(r"^os\.environ\['(\w+)'\] = '((?:[^'\\\n]|\\.)*)'", re.MULTILINE)
 
+#: Up to this rank, those without a trace are named.
+_MOST_RANKS = 1024
 #: How a whole path begins, that of this machine's temporary folder and home among them.
 _WHOLE_PATHS = ("/", "<tmp>/", "~/")
 
@@ -64,7 +66,7 @@ def _read_input(each: inputs.Input, prefix: str, read: _Read) -> None:
             read.profiles.append((name, inputs.read_profile(text)))
         else:
             read.others.append(f"{name}: neither a trace nor a profile")
-    except (*inputs.DAMAGED, ValueError, TypeError, RecursionError) as error:
+    except (*inputs.DAMAGED, *UNREADABLE) as error:
         read.others.append(f"{name}: cannot be read: {error}")
 
 
@@ -92,9 +94,10 @@ def _order(each: ReadProcess) -> int:
 
 def _differences(processes: Sequence[JobProcess]) -> Iterator[str]:
     """Yield where each group of ranks that compiled otherwise first went apart from the first."""
-    first, *others = ranks.group_alike([each for each in processes if each.rank is not None]) or [
-        []
-    ]
+    of_ranks = [each for each in processes if each.rank is not None]
+    if len({each.rank for each in of_ranks}) < len(of_ranks):  # several runs: no ranks of one job
+        return
+    first, *others = ranks.group_alike(of_ranks) or [[]]
     for group in others:
         one, two = ranks.first_difference(first[0], group[0])
         names = ", ".join(map(process_label, group))
@@ -107,7 +110,7 @@ def _remarks(read: _Read, processes: Sequence[JobProcess]) -> Iterator[str]:
         for reason, number in process.unread.items():
             yield f"{process.name}: {number:,} of {process.records + number:,} not read: {reason}"
     known = [each.rank for each in processes if each.rank is not None]
-    if missing := sorted(set(range(max(known, default=-1) + 1)) - set(known)):
+    if missing := sorted(set(range(min(max(known, default=-1), _MOST_RANKS) + 1)) - set(known)):
         yield f"no trace of rank {', '.join(map(str, missing))}"
     for rank, number in Counter(known).items():
         if number > 1:

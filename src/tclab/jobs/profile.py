@@ -7,10 +7,11 @@ graph replays has no launch of its own, and is joined by its name.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tclab.model import DeviceKernel, DeviceProfile, JobGraph, JobProcess
@@ -42,7 +43,6 @@ class _Sum:
     times: int = 0
     seconds: float = 0.0
     category: str = ""
-    launches: list[_Launch] = field(default_factory=list)
 
 
 def read_kernels(
@@ -53,7 +53,8 @@ def read_kernels(
     launches = dict(_launches(events))
     sums: dict[tuple[str, _Launch], _Sum] = defaultdict(_Sum)
     for event in device:
-        launch = launches.get(_external_id(event), _Launch())
+        number = _external_id(event)
+        launch = launches.get(number, _Launch()) if number else _Launch()
         total = sums[str(event["name"]), launch]
         total.times += 1
         total.seconds += event["dur"] * _SECONDS
@@ -64,20 +65,29 @@ def read_kernels(
 
 
 def _is_span(event: Event) -> bool:
-    return isinstance(event.get("ts"), (int, float)) and isinstance(event.get("dur"), (int, float))
+    """Return whether an event has a name, a begin and a length: a profile can be damaged."""
+    times = event.get("ts"), event.get("dur")
+    if not all(isinstance(each, (int, float)) and math.isfinite(each) for each in times):
+        return False
+    return event["dur"] >= 0 and isinstance(event.get("name"), str)
 
 
 def _external_id(event: Event) -> object:
+    found = _arguments(event).get("External id")
+    return found if isinstance(found, int) else None
+
+
+def _arguments(event: Event) -> Mapping[str, Any]:
     args = event.get("args")
-    return args.get("External id") if isinstance(args, dict) else None
+    return args if isinstance(args, dict) else {}
 
 
 def _launches(events: Sequence[Event]) -> Iterator[tuple[object, _Launch]]:
     """Yield the number of each operator that the host ran, and what it was a part of."""
-    by_thread: dict[object, list[Event]] = defaultdict(list)
+    by_thread: dict[tuple[str, str], list[Event]] = defaultdict(list)
     for event in events:
         if event.get("cat") in _ON_HOST and _is_span(event):
-            by_thread[event.get("pid"), event.get("tid")].append(event)
+            by_thread[str(event.get("pid")), str(event.get("tid"))].append(event)
     for thread in by_thread.values():
         yield from _launches_of_thread(sorted(thread, key=lambda e: (e["ts"], -e["dur"])))
 
@@ -95,7 +105,7 @@ def _launches_of_thread(events: Sequence[Event]) -> Iterator[tuple[object, _Laun
 
 
 def _read_launch(event: Event, outer: _Launch) -> _Launch:
-    name, args = str(event.get("name")), event.get("args") or {}
+    name, args = event["name"], _arguments(event)
     if region := _REGION.match(name):
         return replace(outer, compile_id=region[1], key="")
     if call := _CALL.match(name):
@@ -119,10 +129,12 @@ def _configuration(args: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class _Graphs:
-    """The graphs of a job by the names that a profile has for them."""
+    """The graphs of a job by the names that a profile has for them. Graphs of several ranks, or of
+    several compiles, can have the same kernels.
+    """
 
     by_key: Mapping[str, JobGraph]
-    by_file: Mapping[str, tuple[JobGraph, str]]
+    by_file: Mapping[str, list[JobGraph]]
     by_kernel: Mapping[str, list[JobGraph]]
 
     @classmethod
@@ -132,8 +144,11 @@ class _Graphs:
         for graph in graphs:
             for kernel in graph.kernels:
                 by_kernel[kernel].append(graph)
-        files = {file: (g, kernel) for g in graphs for file, kernel in g.files.items()}
-        return cls({graph.key: graph for graph in graphs if graph.key}, files, by_kernel)
+        by_file: dict[str, list[JobGraph]] = defaultdict(list)
+        for graph in graphs:
+            for file in graph.files:
+                by_file[file].append(graph)
+        return cls({graph.key: graph for graph in graphs if graph.key}, by_file, by_kernel)
 
     def with_keys_of(self, launches: Iterable[_Launch]) -> _Graphs:
         """Return the same with the keys of the calls in which a known kernel was launched, because
@@ -142,7 +157,7 @@ class _Graphs:
         known = {
             launch.key: self.by_file[launch.file][0]
             for launch in launches
-            if launch.key and launch.file in self.by_file
+            if launch.key and len(self.by_file.get(launch.file, ())) == 1
         }
         return replace(self, by_key={**known, **self.by_key})
 
@@ -159,7 +174,7 @@ class _Graphs:
             origin = "in a compiled graph"
         if graph is None:
             return replace(kernel, origin=origin, compile_id=launch.compile_id)
-        own_name = self.by_file.get(launch.file, (graph, name))[1]
+        own_name = graph.files.get(launch.file, name)
         return replace(
             kernel,
             origin=origin,
@@ -172,12 +187,14 @@ class _Graphs:
         """Return the graph around a launch; find it by the kernel's file, else by the call's key,
         else by the kernel's name if only one graph has it.
         """
-        if launch.file in self.by_file:
-            return self.by_file[launch.file][0]
         if launch.key in self.by_key:
             return self.by_key[launch.key]
-        of_name = self.by_kernel.get(name, [])
-        return of_name[0] if len(of_name) == 1 else None
+        candidates = self.by_file.get(launch.file) or self.by_kernel.get(name, [])
+        of_region = [each for each in candidates if each.compile_id == launch.compile_id]
+        candidates = of_region or candidates
+        # the same compile of several ranks is one
+        alike = {(each.compile_id, each.direction, *each.kernels) for each in candidates}
+        return candidates[0] if len(alike) == 1 else None
 
 
 def _merge(kernels: Sequence[DeviceKernel]) -> list[DeviceKernel]:

@@ -28,7 +28,7 @@ def first_difference(one: JobProcess, other: JobProcess) -> tuple[Step, Step]:
 
 def list_steps(process: JobProcess) -> Iterator[Step]:
     """Yield what a process compiled, in order: frames with the guards that failed before them, the
-    kernels of each graph, its collectives, and what the caches said.
+    kernels of each graph, and its collectives.
     """
     reasons = {each.compile_id: each.reasons for each in process.recompiles.recompiles}
     for each in process.compiles:
@@ -44,5 +44,3 @@ def list_steps(process: JobProcess) -> Iterator[Step]:
         yield f"has the graph {graph.compile_id}, {graph.direction}: {kernels}"
     for number, schedule in enumerate(process.collectives):
         yield f"schedules the collectives of graph {number}: {schedule}"
-    for lookup in process.lookups:
-        yield f"finds a {lookup.state} in the cache of {lookup.cache} for {lookup.compile_id}"

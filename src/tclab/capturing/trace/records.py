@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tclab.capturing.trace import names
-from tclab.capturing.trace.events import Trace
+from tclab.capturing.trace.events import Event, Trace
 
 #: Metadata keys of a record that give its context; the other key is its name.
 _CONTEXT_KEYS = {
@@ -38,6 +38,7 @@ _READ = frozenset({
 })  # fmt: skip
 #: Records whose name was another in PyTorch 2.9 and earlier.
 _RENAMED = {"after_post_grad_graph": "inductor_post_grad_graph"}
+_METRICS = (names.METRICS, "bwd_compilation_metrics")
 #: What is kept of an event for Chrome's trace viewer, of which there are many.
 _OF_CHROME = ("name", "ph", "ts", "pid", "tid")
 
@@ -108,14 +109,19 @@ class Log:
             self.files[int(number)] = str(name)
             self.counts["str"] += 1
             return
-        self.rank = meta.get("rank", self.rank)
+        if isinstance(rank := meta.get("rank"), int) and rank >= 0:
+            self.rank = rank
         if isinstance(frame := meta.get("frame_id"), int):
             self.trace.frames.setdefault(frame, frame)  # a profile names frames as PyTorch does
         name = _name(meta)
         if name not in _READ:
             self.counts[name] += 1
             return
-        add_record(self.trace, meta, self._texts.setdefault(payload, payload), lambda: self.files)
+        text = self._texts.setdefault(payload, payload)
+        add_record(self.trace, meta, text, lambda: self.files)
+        if not _has_fields(self.trace.events[-1]):
+            self.trace.events.pop()
+            raise TypeError(name)
         self.counts[name] += 1
         if name == names.CHROME or name in _RENAMED:
             self._rewrite_last_event()
@@ -126,6 +132,19 @@ class Log:
             data = {key: event.data[key] for key in _OF_CHROME if key in event.data}
             event = replace(event, data=data, payload="")
         self.trace.events.append(replace(event, name=_RENAMED.get(event.name, event.name)))
+
+
+def _has_fields(event: Event[Any]) -> bool:
+    """Return whether a record has the fields that its readers take for granted."""
+    data = event.data
+    if event.name == names.START:
+        return all({"name", "line"} <= set(frame) for frame in data["stack"])
+    if event.name == names.CHROME:
+        texts = isinstance(data.get("name"), str) and isinstance(data.get("ph"), str)
+        return texts and isinstance(data.get("ts"), (int, float))
+    if event.name == names.CREATED_SYMBOL:
+        return {"symbol", "val", "source"} <= set(data)
+    return event.name not in _METRICS or isinstance(data, dict)
 
 
 def read_log(lines: Iterable[str]) -> Log:

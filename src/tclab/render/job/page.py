@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -26,7 +26,7 @@ def html(job: Job) -> str:
     options = Options()
     lead = tag("p", tag("strong", esc(words.verdict(job))), class_="explain-lead")
     found = findings.html(job.findings, options) or tag("p", esc("Nothing to act on was found."))
-    sections = [(name, title, list(parts_)) for name, title, parts_ in _sections(job)]
+    sections = [(name, title, list(shown)) for name, title, shown in _sections(job)]
     links = (
         tag("li", tag("a", esc(title), href=f"#{name}")) for name, title, shown in sections if shown
     )
@@ -47,7 +47,7 @@ def _sections(job: Job) -> Iterator[tuple[str, str, Iterator[Artifact]]]:
             tables.compiles(job.processes, own=True), tables.compiles(job.processes, own=False)
         ),
     )
-    yield "breaks", "Graph breaks", (p.breaks for p in job.processes[:1] if p.breaks)
+    yield "breaks", "Graph breaks", _each_once(p.breaks for p in job.processes if p.breaks)
     yield (
         "recompiles",
         "Recompiles",
@@ -61,6 +61,15 @@ def _sections(job: Job) -> Iterator[tuple[str, str, Iterator[Artifact]]]:
     yield "graphs", "Graphs", _with_rows(tables.graphs(job.processes))
     yield "times", "Compile time", _with_rows(tables.phases(job.processes))
     yield "processes", "Processes", _with_rows(tables.records(job))
+
+
+def _each_once(artifacts: Iterable[Artifact]) -> Iterator[Artifact]:
+    """Yield each artifact once: ranks often break their graphs alike."""
+    seen: list[Artifact] = []
+    for artifact in artifacts:
+        if artifact not in seen:
+            seen.append(artifact)
+            yield artifact
 
 
 def _with_rows(*all_tables: Table) -> Iterator[Artifact]:
