@@ -66,9 +66,10 @@ def prepared(name: str, target: str, pipe: Connection) -> None:
 
     from benchmarks import floors_measure as measure
     from benchmarks.floors_cases import CASES
+    from benchmarks.floors_held_out import HELD_OUT
 
     torch.set_num_threads(1)
-    case = CASES[name]
+    case = {**CASES, **HELD_OUT}[name]
     try:
         torch.set_float32_matmul_precision("high" if case.tf32 else "highest")
         torch.manual_seed(0)
@@ -223,6 +224,7 @@ def write_costs(path: Path, **measured: float) -> None:
 def main() -> None:
     """Read the command line, and measure."""
     from benchmarks.floors_cases import CASES
+    from benchmarks.floors_held_out import HELD_OUT
     from tclab import targets
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -230,6 +232,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="JSON file for the rows")
     parser.add_argument("--target", default="", help="only compute, for a GPU that is not here")
     parser.add_argument("--costs", type=Path, help="measure launches too, into this file")
+    parser.add_argument("--held-out", action="store_true", help="what no rule was made with")
     given = parser.parse_args()
     if given.costs:
         write_costs(given.costs, **measured_launches())
@@ -244,7 +247,7 @@ def main() -> None:
             whole = {"device": gpu or given.target, "rows": rows}
             given.out.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
 
-    run(given.names or list(CASES), given.target, keep)
+    run(given.names or list(HELD_OUT if given.held_out else CASES), given.target, keep)
     judged = [row for row in rows if "right" in row]
     if given.costs and judged:
         write_costs(given.costs, attained=attained(judged))
