@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TypeVar
 
 from tclab import render
-from tclab.model import Artifact, Job, Table
+from tclab.model import Artifact, DeviceProfile, Job, Table
 from tclab.render import parts, standalone
 from tclab.render.escape import Html, esc, join, tag
 from tclab.render.job import tables, words
@@ -18,6 +19,9 @@ T = TypeVar("T")
 
 #: The most rows of a table in a terminal, its columns, and the most findings.
 _MOST_ROWS, _MOST_FINDINGS = 8, 8
+#: So many kernels of a profile stand open in the page; these tables are folded.
+_MOST_OPEN = 12
+_FOLDED = ("library-compiles", "other-kernels")
 _COLUMNS = ("kernel", "times", "time", "share", "compile", "lines", "function", "line", "seconds")
 
 
@@ -39,7 +43,7 @@ def html(job: Job) -> str:
 
 def _sections(job: Job) -> Iterator[tuple[str, str, Iterator[Artifact]]]:
     """Yield (id, title, artifacts) of each section."""
-    yield "kernels", "What the GPU ran", map(tables.kernels, job.profiles)
+    yield "kernels", "What the GPU ran", chain.from_iterable(map(_split, job.profiles))
     yield (
         "compiles",
         "What was compiled",
@@ -63,6 +67,16 @@ def _sections(job: Job) -> Iterator[tuple[str, str, Iterator[Artifact]]]:
     yield "processes", "Processes", _with_rows(tables.records(job))
 
 
+def _split(profile: DeviceProfile) -> Iterator[Table]:
+    """Yield the table of the longest kernels, with the sum of all, and the table of the others."""
+    table = tables.kernels(profile)
+    *rows, whole = table.rows
+    yield replace(table, rows=(*rows[:_MOST_OPEN], whole))
+    if rest := rows[_MOST_OPEN:]:
+        title = f"{parts.count(len(rest), 'more kernel')} of {profile.name}"
+        yield replace(table, title=title, name="other-kernels", rows=tuple(rest))
+
+
 def _each_once(artifacts: Iterable[Artifact]) -> Iterator[Artifact]:
     """Yield each artifact once: ranks often break their graphs alike."""
     seen: list[Artifact] = []
@@ -81,7 +95,7 @@ def _draw_section(name: str, title: str, shown: list[Artifact], options: Options
     for number, artifact in enumerate(shown):
         inner = render.html(artifact, options.for_part(name, number))
         box = tag("div", inner, class_="tclab")
-        folded = artifact.name == "library-compiles"
+        folded = artifact.name in _FOLDED
         drawn.append(parts.fold(artifact.title, box) if folded else box)
     return tag("section", tag("h2", esc(title), id=name), join(drawn))
 
