@@ -131,7 +131,7 @@ def test_the_size_of_a_parameter_and_the_limit(explained):
 
 def test_a_dictionary_that_grows(explained):
     (fix,) = notes(explained("filled"), "recompile")
-    assert "Give bag all its keys before the first call" in fix and "compiled once" in fix
+    assert "Give bag its last size before the first call" in fix and "compiled once" in fix
     assert "No fix is known" not in fix
 
 
