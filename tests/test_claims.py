@@ -167,6 +167,7 @@ def test_what_is_true_whatever_a_run_does_is_refused_when_it_runs(test: str, sai
         ("[0]", "not all(it)"), ("0", "not it or all([])"), ("all", "(all := len)([1])"),
         ("[1]", "any(it) or all(it)"), ("[]", "any(it) or __name__"), ("{2}", "it <= {1, 2}"),
         ("set()", "it < {1}"), ("[len, 1]", "all(it)"), ("0", "it <= 1"), ("[0, 0]", "not any(it)"),
+        ("[(1,)]", "all(x and x for x in it)"),
         ("lambda x: 1", "(all := it) and all([])"), ("range", "(it := it(3)) and len(it) == 3"),
     ],
 )  # fmt: skip

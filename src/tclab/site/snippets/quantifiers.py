@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator, Set
+from types import GeneratorType
 from typing import TypeVar
 
 from tclab.site.snippets.tautology import describe_always_true
@@ -40,8 +41,10 @@ class Tally:
 
     def _count(self, place: int, name: str, items: Iterable[Value]) -> Iterator[Value]:
         self._names[place] = name
+        computed = isinstance(items, GeneratorType)  # an expression can give an empty tuple, too
         for item in items:
-            self._last[place] = why = describe_always_true(item)
+            may_be_empty = computed and isinstance(item, tuple)
+            self._last[place] = why = "" if may_be_empty else describe_always_true(item)
             self._seen[place] += 1
             self._open[place] += not why
             yield item
