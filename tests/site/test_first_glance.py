@@ -204,4 +204,4 @@ def test_on_a_phone_a_table_of_four_columns_shows_them_all(
     page.goto(f"{address}/{path}", wait_until="load")
     page.add_style_tag(content="* { content-visibility: visible !important }")
     tables = page.evaluate(CUT)
-    assert len(tables) > 1 and not [table for table in tables if table[0] > 1]
+    assert tables and not [table for table in tables if table[0] > 1]

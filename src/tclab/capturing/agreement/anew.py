@@ -57,8 +57,16 @@ class ComparisonAnew(Comparison):
 
     def eager(self) -> Observation:
         """Make the calls of the program without torch.compile."""
+        return self._run_uncompiled()
+
+    def eager_again(self) -> Observation:
+        """Make them once more, with new memory filled."""
+        return self._run_uncompiled(runs.filling_memory())
+
+    def _run_uncompiled(self, mode: runs.Mode | None = None) -> Observation:
         with self.make_uncompiled() as program:
-            return runs.run_eager(World.from_function(*program), self.random_state, self.backward)
+            world = World.from_function(*program)
+            return runs.run_eager(world, self.random_state, self.backward, mode)
 
     def compiled(self, options: Mapping[str, Any], *, eager_random: bool = True) -> Observation:
         """Make the calls of the program made anew, which compiles its parts with the options."""

@@ -65,7 +65,7 @@ def assembly_pane(kernel_name: str, assembly: Assembly, unit: int, index: int) -
 # ------------------------------------------------------------------------------ ahead
 
 #: A line in the file of a kernel, but not in the files that test which instructions the CPU has:
-#: extern "C"  void  kernel(const float* in_ptr0,
+# extern "C"  void  kernel(const float* in_ptr0,
 _IS_KERNEL = re.compile(r'^extern "C" +void +kernel\(', re.MULTILINE)
 
 #: The most kernels to compile ahead. With more, they would slow down PyTorch's own compile, whose

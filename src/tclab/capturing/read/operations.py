@@ -27,7 +27,8 @@ _RATES = {
 }  # fmt: skip
 #: A product without a formula of PyTorch's → the operator whose formula applies.
 _LIKE = {"aten._int_mm": "aten.mm"}
-#: Operators of ATen that may multiply matrices, for which PyTorch has no formula. aten.mm
+#: Operators of ATen that may multiply matrices, for which PyTorch has no formula.
+# aten.mm
 _MAY_MULTIPLY = re.compile(
     r"mm(_|$)|linear(_|$)|attention|transformer|rnn|lstm|gru|conv\d|convolution|linalg|solve"
     r"|cholesky|einsum"
