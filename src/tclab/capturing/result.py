@@ -13,6 +13,7 @@ from tclab.capturing.machine_code import size_limit, triton
 from tclab.capturing.read import breaks as _breaks
 from tclab.capturing.read import bytecode as _bytecode
 from tclab.capturing.read import caching as _caching
+from tclab.capturing.read import frames as _frames
 from tclab.capturing.read import graphs as _graphs
 from tclab.capturing.read import guards as _guards
 from tclab.capturing.read import partition as _partition
@@ -43,7 +44,6 @@ from tclab.model import (
     Table,
     TimedQuestion,
 )
-from tclab.text.scrub import scrub
 
 
 class Capture:
@@ -121,8 +121,7 @@ class Capture:
     @cached_property
     def cuda_graph_skips(self) -> tuple[str, ...]:
         """The reasons why Inductor records no CUDA graph for compiles that asked for one."""
-        reasons = (e.data.get("cudagraph_skip_reason") for e in self.trace.select(names.METRICS))
-        return tuple(scrub(reason) for reason in reasons if reason)
+        return _frames.cuda_graph_skips(self.trace)
 
     @cached_property
     def symbols(self) -> Symbols:

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tclab.capturing.read.breaks import read_breaks
-from tclab.capturing.read.frames import Frame, frames_by_compile, traced_stack
+from tclab.capturing.read.caching import INDUCTOR, clean, read_cache_events
+from tclab.capturing.read.frames import (
+    Frame,
+    cuda_graph_skips,
+    frames_by_compile,
+    traced_stack,
+)
 from tclab.capturing.read.graphs import read_graphs
 from tclab.capturing.read.recompiles import read_recompiles
 from tclab.capturing.read.times import read_compile_time
 from tclab.capturing.read.units import Unit, read_units
 from tclab.capturing.trace import names
-from tclab.capturing.trace.events import Event, Trace
+from tclab.capturing.trace.events import Trace
 from tclab.capturing.trace.records import Log
 from tclab.model import CacheLookup, JobCompile, JobGraph, JobProcess, SourceLine, source_lines
 from tclab.text.scrub import scrub
 from tclab.text.user_lines import is_library_file
 
-# fx_graph_cache_miss, aotautograd_cache_bypass
-_LOOKUP = re.compile(r"(?P<cache>aotautograd|fx_graph)_cache_(?P<state>hit|miss|bypass)")
-_CACHES = {"aotautograd": "AOTAutograd", "fx_graph": "Inductor"}
 # [ergse2eclekktmudxk5h4tov7jntkvq5rwchcvugfzubxmrspxv] inductor_config[debug]: False
 _PART = re.compile(r"\[(?P<digest>\w+)\] (?P<name>[^:]+): (?P<value>.*)", re.DOTALL)
 # # kernel path: /tmp/torchinductor_reader/de/cdekynprjpa3uawgtwphdw5pa4iq6gxp5r7gzfhq4q.py
@@ -54,27 +56,26 @@ class ReadProcess:
 def read_process(name: str, log: Log) -> ReadProcess:
     """Return what the log of one process says."""
     trace = log.trace
-    lookups, parts = zip(*_read_lookups(trace)) if any(_lookups(trace)) else ((), ())
-    compiles = tuple(_read_compiles(trace))
+    lookups = list(_read_lookups(trace))
     return ReadProcess(
         JobProcess(
             name=name,
             rank=log.rank,
             torch=_read_version(trace),
-            compiles=compiles,
+            compiles=tuple(_read_compiles(trace)),
             breaks=read_breaks(trace),
             recompiles=read_recompiles(trace),
-            graphs=tuple(_read_graphs(trace)),
-            lookups=lookups,
+            graphs=tuple(_read_graphs(trace, [lookup for lookup, _ in lookups])),
+            lookups=tuple(lookup for lookup, _ in lookups),
             compile_time=read_compile_time(trace),
-            cuda_graph_skips=_read_skips(trace),
+            cuda_graph_skips=cuda_graph_skips(trace),
             collectives=tuple(e.payload for e in trace.select("inductor_collective_schedule")),
             frameworks=tuple(title for key, title in _FRAMEWORKS.items() if log.counts[key]),
             callers=_read_callers(trace),
             records=sum(log.counts.values()),
             unread=dict(log.unread),
         ),
-        parts,
+        tuple(parts for _, parts in lookups),
     )
 
 
@@ -139,29 +140,16 @@ def _failure(data: Mapping[str, Any]) -> str:
     return f"{kind}: {next(iter(reason.splitlines()), '')}" if kind else ""
 
 
-def _read_skips(trace: Trace) -> tuple[str, ...]:
-    reasons = (event.data.get("cudagraph_skip_reason") for event in trace.select(names.METRICS))
-    return tuple(scrub(str(reason)) for reason in reasons if reason)
-
-
 # ------------------------------------------------------------------------------ graphs
 
 
-def _read_graphs(trace: Trace) -> Iterator[JobGraph]:
-    codes = [event.payload for event in trace.select("inductor_output_code")]
+def _read_graphs(trace: Trace, lookups: Sequence[CacheLookup]) -> Iterator[JobGraph]:
     units = read_units(trace, read_graphs(trace, "post_grad"), count_work=False)
-    keys = iter([_key_of(event) for event in trace.events if event.name in _KEY_EVENTS])
-    with_code = iter(codes)
+    codes = iter([event.payload for event in trace.select("inductor_output_code")])
+    keys = iter([lookup.key for lookup in lookups if lookup.cache == INDUCTOR])
     for unit in units:
-        code = next(with_code, "") if unit.wrapper else ""
+        code = next(codes, "") if unit.wrapper else ""
         yield _read_graph(unit, code, next(keys, ""))
-
-
-_KEY_EVENTS = ("fx_graph_cache_hit", "fx_graph_cache_miss", "fx_graph_cache_bypass")
-
-
-def _key_of(event: Event[Any]) -> str:
-    return str(_json(event.payload).get("key") or "")
 
 
 def _read_graph(unit: Unit, code: str, key: str) -> JobGraph:
@@ -193,21 +181,11 @@ def _read_kernel_files(code: str) -> Iterator[tuple[str, str]]:
 # ------------------------------------------------------------------------------ caches
 
 
-def _lookups(trace: Trace) -> Iterator[tuple[Event[Any], re.Match[str]]]:
-    for event in trace.events:
-        if match := _LOOKUP.fullmatch(event.name):
-            yield event, match
-
-
-def _read_lookups(
-    trace: Trace,
-) -> Iterator[tuple[CacheLookup, Mapping[str, tuple[str, str]]]]:
-    for event, match in _lookups(trace):
-        data = _json(event.payload)
-        reason = scrub(" ".join(str(data.get("cache_bypass_reason") or "").split()))
-        cache, key = _CACHES[match["cache"]], str(data.get("key") or "")
-        lookup = CacheLookup(event.compile_id, cache, match["state"], key, reason)
-        yield lookup, dict(_read_parts(data.get("components") or ()))
+def _read_lookups(trace: Trace) -> Iterator[tuple[CacheLookup, Mapping[str, tuple[str, str]]]]:
+    for event in read_cache_events(trace):
+        key = str(event.data.get("key") or "")
+        lookup = CacheLookup(event.compile_id, event.cache, event.state, key, clean(event.reason))
+        yield lookup, dict(_read_parts(event.data.get("components") or ()))
 
 
 def _read_parts(components: object) -> Iterator[tuple[str, tuple[str, str]]]:
@@ -215,11 +193,3 @@ def _read_parts(components: object) -> Iterator[tuple[str, tuple[str, str]]]:
         for component in components:
             if match := _PART.match(str(component)):
                 yield match["name"], (match["digest"], scrub(match["value"][:_MOST]))
-
-
-def _json(payload: str) -> Mapping[str, Any]:
-    try:
-        data = json.loads(payload or "{}")
-    except ValueError:
-        return {}
-    return data if isinstance(data, dict) else {}

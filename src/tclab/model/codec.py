@@ -7,6 +7,7 @@ store (``$file``).
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -250,6 +251,35 @@ def _read_text(make: Callable[[str], Any], data: Json) -> Any:
 
 def _shorten(data: Json) -> str:
     return f"{data!r:.60}"
+
+
+def write_json(value: object, format_: str) -> str:
+    """Return an object of a registered dataclass as one JSON object that names its format."""
+    return (
+        json.dumps({"format": format_, **encode_object(value)}, indent=1, ensure_ascii=False) + "\n"
+    )
+
+
+def read_json(cls: type[S], text: str, format_: str) -> S:
+    """Read the text that `write_json` made. ValueError for JSON of another format, TypeError for
+    that of another class.
+    """
+    data: Json = json.loads(text)
+    if not isinstance(data, dict) or data.pop("format", None) != format_:
+        raise ValueError(f"not a {_kind_of(cls)} of the format {format_!r}")
+    return decode_kind(cls, data)
+
+
+def decode_kind(cls: type[S], data: Json) -> S:
+    """Decode the data that `encode` made of an object of this class. TypeError for other data."""
+    value = decode(data)
+    if not isinstance(value, cls):
+        raise TypeError(f"it has no {_kind_of(cls)}")
+    return value
+
+
+def _kind_of(cls: type) -> str:
+    return str(getattr(cls, "kind", cls.__name__))
 
 
 def map_texts(value: Any, change: Callable[[str], str]) -> Any:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tclab.model.artifacts import SourceLine
-from tclab.model.codec import Json, decode, encode_object, kind
+from tclab.model.codec import kind, read_json, write_json
 from tclab.model.compiles import Breaks, Recompiles
 from tclab.model.findings import Finding
 from tclab.model.reports import CompileTime
@@ -211,16 +210,9 @@ class Job:
 
     def to_json(self) -> str:
         """Return the job as one JSON object, which `from_json` reads."""
-        data = {"format": JOB_FORMAT, **encode_object(self)}
-        return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+        return write_json(self, JOB_FORMAT)
 
     @classmethod
     def from_json(cls, text: str) -> Job:
         """Read the text that `to_json` made. ValueError or TypeError for other JSON."""
-        data: Json = json.loads(text)
-        if not isinstance(data, dict) or data.pop("format", None) != JOB_FORMAT:
-            raise ValueError(f"not a job of the format {JOB_FORMAT!r}")
-        job = decode(data)
-        if not isinstance(job, cls):
-            raise TypeError("it has no job")
-        return job
+        return read_json(cls, text, JOB_FORMAT)

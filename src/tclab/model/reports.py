@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tclab.errors import TclabError
 from tclab.model.agreements import Agreement
 from tclab.model.artifacts import Annotated, Artifact, Chain, SourceLine, Table
-from tclab.model.codec import Json, decode, encode_object, kind
+from tclab.model.codec import Json, decode_kind, kind, read_json, write_json
 from tclab.model.compiles import Breaks, Guards, Recompiles, Symbols
 from tclab.model.costs import CallCost
 from tclab.model.findings import Finding
@@ -235,21 +234,14 @@ class Report(Artifact):
 
     def to_json(self) -> str:
         """Return the report as one JSON object, which `from_json` reads."""
-        data = {"format": FORMAT, **encode_object(self)}
-        return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+        return write_json(self, FORMAT)
 
     @classmethod
     def from_json(cls, text: str) -> Report:
         """Read the text that `to_json` made. ValueError or TypeError for other JSON."""
-        data: Json = json.loads(text)
-        if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
-            raise ValueError(f"not a report of the format {FORMAT!r}")
-        return cls.from_data(data)
+        return read_json(cls, text, FORMAT)
 
     @classmethod
     def from_data(cls, data: Json) -> Report:
         """Decode the data that `encode` made of a report. TypeError for other data."""
-        report = decode(data)
-        if not isinstance(report, cls):
-            raise TypeError("it has no report")
-        return report
+        return decode_kind(cls, data)

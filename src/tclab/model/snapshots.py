@@ -6,12 +6,11 @@ that the same code compiled twice gives equal snapshots. `tclab.compare` makes a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from tclab.model.codec import Json, decode, encode_object, kind
+from tclab.model.codec import kind, read_json, write_json
 from tclab.model.findings import FINDING_KINDS
 
 SNAPSHOT_FORMAT = "tclab snapshot 1"
@@ -154,16 +153,9 @@ class Snapshot:
 
     def to_json(self) -> str:
         """Return the snapshot as one JSON object, which `from_json` reads."""
-        data = {"format": SNAPSHOT_FORMAT, **encode_object(self)}
-        return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+        return write_json(self, SNAPSHOT_FORMAT)
 
     @classmethod
     def from_json(cls, text: str) -> Snapshot:
         """Read the text that `to_json` made. ValueError or TypeError for JSON of another kind."""
-        data: Json = json.loads(text)
-        if not isinstance(data, dict) or data.pop("format", None) != SNAPSHOT_FORMAT:
-            raise ValueError(f"not a snapshot of the format {SNAPSHOT_FORMAT!r}")
-        snapshot = decode(data)
-        if not isinstance(snapshot, cls):
-            raise TypeError("it has no snapshot")
-        return snapshot
+        return read_json(cls, text, SNAPSHOT_FORMAT)

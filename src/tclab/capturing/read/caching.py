@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from tclab.capturing.trace.events import Trace
 from tclab.model import Caching, Graph, SourceLine
@@ -13,7 +15,8 @@ from tclab.text.scrub import scrub
 
 # aotautograd_cache_bypass, fx_graph_cache_hit
 _CACHE_EVENT = re.compile(r"(?P<cache>aotautograd|fx_graph)_cache_(?P<state>hit|miss|bypass)")
-_CACHES = {"aotautograd": "AOTAutograd", "fx_graph": "Inductor"}
+INDUCTOR = "Inductor"
+_CACHES = {"aotautograd": "AOTAutograd", "fx_graph": INDUCTOR}
 # Unsupported call_function target <function _enter_autocast at 0x7f00>.
 #  Function module: torch.amp.autocast_mode,
 # Function name: _enter_autocast
@@ -29,20 +32,46 @@ def read_cachings(trace: Trace, graphs: Sequence[Graph]) -> tuple[Caching, ...]:
     """Return each cache's result for each graph; `graphs` are Dynamo's, which have the lines."""
     of_compile = {graph.compile_id: graph for graph in graphs}
     found = []
+    for event in read_cache_events(trace):
+        function = _UNCACHED_FUNCTION.search(event.reason)
+        name = (function or _UNCACHED_OPERATOR.search(event.reason) or {"name": ""})["name"]
+        reason = f"{function['module']}.{name}" if function else event.reason
+        graph = of_compile.get(event.compile_id)
+        line = _find_line(graph, name) if graph and name else None
+        found.append(Caching(event.compile_id, event.cache, event.state, clean(reason), line))
+    return tuple(dict.fromkeys(found))
+
+
+@dataclass(frozen=True)
+class CacheEvent:
+    """What a cache did with a graph; `data` are the fields that PyTorch wrote about it."""
+
+    compile_id: str
+    cache: str  # AOTAutograd or Inductor
+    state: str  # hit, miss or bypass
+    data: Mapping[str, Any]
+
+    @property
+    def reason(self) -> str:
+        """Why the cache does not take the graph, in PyTorch's words, or ''."""
+        return str(self.data.get("cache_bypass_reason") or "")
+
+
+def read_cache_events(trace: Trace) -> Iterator[CacheEvent]:
+    """Yield what each cache did with each graph. A payload that is no JSON object has no fields."""
     for event in trace.events:
         if match := _CACHE_EVENT.fullmatch(event.name):
-            data = json.loads(event.payload or "{}")
-            text = str(data.get("cache_bypass_reason") or "")
-            function = _UNCACHED_FUNCTION.search(text)
-            name = (function or _UNCACHED_OPERATOR.search(text) or {"name": ""})["name"]
-            reason = f"{function['module']}.{name}" if function else text
-            graph = of_compile.get(event.compile_id)
-            found.append(Caching(
-                event.compile_id, _CACHES[match["cache"]], match["state"],
-                scrub(" ".join(reason.split())),
-                _find_line(graph, name) if graph and name else None,
-            ))  # fmt: skip
-    return tuple(dict.fromkeys(found))
+            try:
+                data = json.loads(event.payload or "{}")
+            except ValueError:  # a log that was cut
+                data = {}
+            fields = data if isinstance(data, dict) else {}
+            yield CacheEvent(event.compile_id, _CACHES[match["cache"]], match["state"], fields)
+
+
+def clean(reason: str) -> str:
+    """Return a reason in one line, as any machine would have printed it."""
+    return scrub(" ".join(reason.split()))
 
 
 def _find_line(graph: Graph, name: str) -> SourceLine | None:

@@ -59,6 +59,12 @@ def failed_compiles(trace: Trace) -> set[str]:
     return {e.compile_id for e in trace.select(names.METRICS) if e.data.get("fail_type")}
 
 
+def cuda_graph_skips(trace: Trace) -> tuple[str, ...]:
+    """Return each reason why Inductor records no CUDA graph for a compile that asked for one."""
+    reasons = (e.data.get("cudagraph_skip_reason") for e in trace.select(names.METRICS))
+    return tuple(scrub(reason) for reason in reasons if reason)
+
+
 def user_function_name(name: str) -> str:
     """Return the name of the user's function behind a resume function; return other names
     unchanged.
