@@ -37,9 +37,9 @@ from tclab.system import processes
 _TICK = 0.05  # seconds between two checks of the limits
 _START = 60.0  # seconds that a process may take to reach the snippet's first line
 _LAST_WORDS = 2.0  # seconds that a snippet gets to write its line before it is killed
-_FEW_WORDS = 0.2  # seconds that it gets after faulthandler has written the stack
+_FEW_WORDS = 0.2  # seconds that it gets after faulthandler has written the stack, or far over
 _REST = 4  # after a slow check, pause this many times as long as the check took
-_FAR_OVER = 1.5  # a process above this multiple of its memory limit is killed at once
+_FAR_OVER = 1.5  # a process above this multiple of its memory limit gets _FEW_WORDS at most
 _LEAVING = 4.0  # seconds for the keepers to end their snippets after the runner has left
 _MAXRSS = 1 if sys.platform == "darwin" else 1024  # bytes in the unit of ru_maxrss
 
@@ -159,13 +159,17 @@ class WatchedSnippet:
         if not (pid := _read(self.folder / "pid")):
             return
         processes.send_signal([int(pid)], signal.SIGUSR2)
-        spoken, end = False, time.monotonic() + _LAST_WORDS
+        hurried, end = False, time.monotonic() + _LAST_WORDS
         while time.monotonic() < end and not _size(self.folder / "where"):
-            if self._resident() > _FAR_OVER * self.request["memory"]:
+            stack, far_over = _size(self.folder / "fault"), self._is_far_over()
+            if stack and far_over:
                 return
-            if not spoken and _size(self.folder / "fault"):
-                spoken, end = True, time.monotonic() + _FEW_WORDS
+            if not hurried and (stack or far_over):
+                hurried, end = True, time.monotonic() + _FEW_WORDS
             time.sleep(0.005)
+
+    def _is_far_over(self) -> bool:
+        return self._resident() > _FAR_OVER * self.request["memory"]
 
     def stop(self) -> None:
         """Make the keeper end the snippet and its processes. SIGCONT wakes a suspended one."""
