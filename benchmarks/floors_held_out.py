@@ -13,139 +13,162 @@ import torch.nn.functional as F  # noqa: N812 - as users call it
 from torch import nn
 
 from benchmarks.floors_cases import Call, Case, _call, _module, _random
+from benchmarks.floors_further import _language
 
 BF16, F16 = torch.bfloat16, torch.float16
 T = torch.Tensor
 
 
-def _logsumexp(x: T) -> T:
-    return torch.logsumexp(x, -1) - x[:, 0]
+def _hard_swish(x: T, y: T) -> T:
+    return F.hardswish(x) * torch.tanh(y)
 
 
-def _rotary(q: T, cos: T, sin: T) -> T:
-    a, b = q.chunk(2, -1)
-    return torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
+def _group_norm(x: T) -> T:
+    return F.silu(F.group_norm(x, 32))
 
 
-def _dropped(x: T) -> T:
-    return F.dropout(F.relu(x), 0.1, training=True)
+def _gated(x: T) -> T:
+    return F.glu(x, -1)
 
 
-def _transposed(x: T, y: T) -> T:
-    return x.t() + y
+def _scan(x: T) -> T:
+    return torch.cumsum(x, -1)
 
 
-def _masked(x: T, y: T) -> T:
-    return torch.where(x > y, x.clamp(-1, 1), y.abs()).sqrt()
+def _farthest(x: T) -> T:
+    return (x - x.mean(-1, keepdim=True)).abs().argmax(-1)
 
 
-def _linear_gelu(x: T, w: T, b: T) -> T:
-    return F.gelu(F.linear(x, w, b))
+def _outer(x: T, y: T) -> T:
+    return torch.exp(-(x[:, None] - y[None, :]).abs())
 
 
-def _product(a: T, b: T) -> T:
-    return a @ b
+def _divergence(x: T, y: T) -> T:
+    return F.kl_div(F.log_softmax(x, -1), y, reduction="batchmean", log_target=True)
 
 
-def _pooled(x: T) -> T:
-    return F.max_pool2d(x, 3, 2, 1)
+def _enlarged(x: T) -> T:
+    return F.interpolate(x, scale_factor=2.0, mode="bilinear")
 
 
-def _attention(q: T, k: T, v: T) -> T:
-    return F.scaled_dot_product_attention(q, k, v)
+def _steps(x: T, *weights: T) -> T:
+    for weight in weights:
+        x = x + torch.tanh(F.layer_norm(x, x.shape[-1:]) @ weight)
+    return x
 
 
-def _spelled(q: T, k: T, v: T) -> T:
-    return torch.softmax(q @ k.transpose(-1, -2) / 8, -1) @ v
+def _cosine(x: T, y: T) -> T:
+    return F.cosine_similarity(x, y, dim=-1)
 
 
-def _loss(x: T, y: T) -> T:
-    return ((x - y) ** 2).mean()
+def _projected(x: T, w: T, b: T) -> T:
+    return F.relu(F.linear(x, w, b)) + x
 
 
-def _best(x: T) -> T:
-    return torch.topk(x, 8, -1).values
+def _joined(x: T, y: T) -> T:
+    return torch.einsum("bhid,bhjd->bhij", x, y)
 
 
-def _entropy(x: T) -> T:
-    p = x.softmax(-1)
-    return -(p * p.clamp_min(1e-9).log()).sum(-1)
+def _masked(q: T, k: T, v: T, mask: T) -> T:
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
 
-def _tiny() -> nn.Module:
-    return nn.Sequential(*[m for _ in range(12) for m in (nn.Linear(64, 64), nn.SiLU())])
+def _counted(x: T, index: T) -> T:
+    return torch.zeros(4096, x.shape[1], device=x.device).index_add(0, index, x)
 
 
-class _Hidden(nn.Module):
-    """A language model of transformers; its last hidden state alone."""
-
-    def __init__(self, model: nn.Module) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, ids: T) -> T:
-        """Return the last hidden state."""
-        state: T = self.model(input_ids=ids).last_hidden_state
-        return state
+def _index(device: str) -> T:
+    return torch.randint(4096, (65536,), device=device)
 
 
-def _language(
-    kind: str, dtype: torch.dtype, *shape: int, **fields: object
-) -> Callable[[str], Call]:
+def _convolved(*arguments: int, dtype: torch.dtype = BF16, **more: int) -> Callable[[], nn.Module]:
+    return lambda: nn.Sequential(nn.Conv2d(*arguments, **more), nn.ReLU()).to(dtype)
+
+
+def _picture(name: str, dtype: torch.dtype, *shape: int) -> Callable[[str], Call]:
     def make(device: str) -> Call:
-        package = importlib.import_module("transformers")
-        config = getattr(package, f"{kind}Config")(**fields)
-        model = getattr(package, f"{kind}Model")(config).eval()
-        return _Hidden(model).to(device, dtype), (torch.randint(1000, shape, device=device),)
+        model = importlib.import_module("timm").create_model(name).eval()
+        return model.to(device, dtype), (torch.randn(*shape, device=device, dtype=dtype),)
 
     return make
 
 
-_CONV2D = _module(
-    lambda: nn.Conv2d(384, 384, 7, padding=3, groups=384),
-    _random(64, 384, 28, 28, dtype=BF16),
-    dtype=BF16,
-)
-_CONV1D = _module(lambda: nn.Conv1d(512, 512, 3, padding=1), _random(16, 512, 4096))
-_SQUARE, _LARGE = _random(2048, 2048), _random(8192, 8192)
-_HALF = _random(64, 1024, 1024, dtype=F16)
-_HEADS = [_random(8, 8, 256, 64, dtype=BF16)] * 3
-_ANGLES = [_random(2048, 64, dtype=BF16)] * 2
-_GELU = [_random(*shape, dtype=F16) for shape in ((8192, 4096), (16384, 4096), (16384,))]
-_VECTOR = [_random(16384, 16384, dtype=F16), _random(16384, 1, dtype=F16)]
-_SMALL_BERT = {"dim": 256, "hidden_dim": 1024, "n_heads": 4, "n_layers": 4}
-
-HELD_OUT = {
-    case.name: case
-    for case in (
-        Case("where, small", _call(_masked, _random(128, 128), _random(128, 128))),
-        Case("logsumexp", _call(_logsumexp, _random(32768, 4096))),
-        Case("bmm, float16", _call(torch.bmm, _HALF, _HALF)),
-        Case("transposed sum", _call(_transposed, _LARGE, _LARGE)),
-        Case("dropout", _call(_dropped, _LARGE)),
-        Case("rotary, bfloat16", _call(_rotary, _random(8, 32, 2048, 128, dtype=BF16), *_ANGLES)),
-        Case("attention, small", _call(_attention, *_HEADS)),
-        Case("product, float32, 2048", _call(_product, _SQUARE, _SQUARE), rate="f32"),
-        Case("24 small layers", _module(_tiny, _random(32, 64)), rate="f32"),
-        Case("top 8 of rows", _call(_best, _random(8192, 4096))),
-        Case("1-d convolution, float32", _CONV1D, rate="f32"),
-        Case("depthwise convolution", _CONV2D),
-        Case("entropy of rows", _call(_entropy, _random(16384, 8192))),
-        Case("max pool", _call(_pooled, _random(64, 128, 112, 112))),
-        Case("loss, training step", _call(_loss, _random(2**26, grad=True), _random(2**26)), True),
-        Case("linear + gelu, float16", _call(_linear_gelu, *_GELU)),
-        Case("product with a vector, float16", _call(_product, *_VECTOR)),
-        Case(
-            "attention spelled out, float32",
-            _call(_spelled, *[_random(16, 16, 1024, 64)] * 3),
-            rate="f32",
-        ),
-        Case("GPT-2", _language("GPT2", BF16, 8, 512, use_cache=False)),
-        Case(
-            "DistilBERT, training step, small",
-            _language("DistilBert", torch.float32, 2, 64, **_SMALL_BERT),
-            backward=True,
-            rate="f32",
-        ),
-    )
+_WIDE = _random(8192, 8192)
+_ROWS = _random(4096, 4096, dtype=BF16)
+_HEADS = [_random(8, 16, 1024, 64, dtype=F16)] * 3
+_SMALL_LLAMA = {
+    "hidden_size": 256,
+    "intermediate_size": 512,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 4,
+    "vocab_size": 1000,
+    "use_cache": False,
 }
+
+FUNCTIONS = (
+    Case("hard swish, bfloat16", _call(_hard_swish, *[_random(16384, 8192, dtype=BF16)] * 2)),
+    Case("group norm + silu", _call(_group_norm, _random(32, 256, 64, 64))),
+    Case("gated unit", _call(_gated, _WIDE)),
+    Case("running sum of rows", _call(_scan, _random(16384, 4096))),
+    Case("farthest of rows", _call(_farthest, _WIDE)),
+    Case("distances of two vectors", _call(_outer, _random(16384), _random(8192))),
+    Case(
+        "divergence, training step", _call(_divergence, _random(8192, 8192, grad=True), _WIDE), True
+    ),
+    Case("bilinear, twice the size", _call(_enlarged, _random(32, 64, 128, 128))),
+    Case("cosine similarity, small", _call(_cosine, *[_random(64, 256)] * 2)),
+    Case(
+        "16 residual steps, small",
+        _call(_steps, _random(32, 128), *[_random(128, 128)] * 16),
+        rate="f32",
+    ),
+    Case(
+        "linear + relu + residual, bfloat16",
+        _call(_projected, _ROWS, _ROWS, _random(4096, dtype=BF16)),
+    ),
+    Case("scores, float16", _call(_joined, *_HEADS[:2])),
+    Case(
+        "attention with a mask, float16",
+        _call(_masked, *_HEADS, _random(1, 1, 1024, 1024, dtype=F16)),
+    ),
+    Case(
+        "product, TF32, 4096", _call(torch.mm, *[_random(4096, 4096)] * 2), tf32=True, rate="tf32"
+    ),
+    Case("index_add", _call(_counted, _random(65536, 1024), _index)),
+    Case(
+        "1x1 convolution, bfloat16",
+        _module(_convolved(512, 512, 1), _random(64, 512, 28, 28, dtype=BF16)),
+    ),
+    Case(
+        "strided convolution, bfloat16",
+        _module(_convolved(3, 64, 7, stride=2, padding=3), _random(128, 3, 224, 224, dtype=BF16)),
+    ),
+    Case(
+        "dilated convolution, float16",
+        _module(
+            _convolved(128, 128, 3, padding=4, dilation=4, dtype=F16),
+            _random(32, 128, 64, 64, dtype=F16),
+        ),
+    ),
+    Case(
+        "convolution, small",
+        _module(_convolved(32, 32, 3, padding=1), _random(4, 32, 16, 16, dtype=BF16)),
+    ),
+    Case("argsort of rows", _call(lambda x: torch.argsort(x, -1), _random(8192, 2048))),
+)
+
+MODELS = (
+    Case("ViT-B/16", _picture("vit_base_patch16_224", BF16, 32, 3, 224, 224)),
+    Case("ConvNeXt-T", _picture("convnext_tiny", BF16, 64, 3, 224, 224)),
+    Case("Mixer-B/16, one picture", _picture("mixer_b16_224", BF16, 1, 3, 224, 224)),
+    Case("EfficientNet-B0", _picture("efficientnet_b0", BF16, 128, 3, 224, 224)),
+    Case("RoBERTa", _language("Roberta", BF16, 32, 256, use_cache=False)),
+    Case(
+        "Llama, training step, small",
+        _language("Llama", torch.float32, 2, 64, **_SMALL_LLAMA),
+        backward=True,
+        rate="f32",
+    ),
+)
+HELD_OUT = {case.name: case for case in (*FUNCTIONS, *MODELS)}

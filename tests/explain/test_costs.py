@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tclab import targets
-from tclab.explain.costs import call_cost, floor, measured_costs
-from tclab.model import CallCost, Chain, Kernel, KernelRow
+from tclab.explain.costs import call_cost, floor, likely_bounds, measured_costs, work_kind
+from tclab.model import Chain, Kernel, KernelRow
 
 H200 = targets.get("h200")
 GPU = Chain(panes=(Kernel(device="cuda", stage="kernel"),))
@@ -90,16 +90,53 @@ def test_nothing_is_known_of_a_cpu_or_an_unknown_device() -> None:
     assert call_cost([GPU], [LARGE], None) is None
 
 
-def test_the_bound_weighs_launches_against_what_kernels_attain() -> None:
-    cost = CallCost("GPU", 1, 0, launches=10e-6, memory=9e-6, products=0.0, attained=0.8)
-    assert cost.bound == "memory"
-    assert replace(cost, attained=1.0).bound == "launches"
-    assert cost.seconds == 10e-6
+@pytest.mark.parametrize("bound", ["memory", "products"])
+@pytest.mark.parametrize("kind", ["generated", "convolutions"])
+def test_the_bound_weighs_launches_against_what_each_kind_attains(kind: str, bound: str) -> None:
+    """From a quarter more than the GPU's work on launches bind; within half as much, either may."""
+    attained, launches = measured_costs().attained, 10e-6
+    even = launches / attained["launches"] / 1.25 * attained[kind]
+    said = {
+        share: likely_bounds(launches, {(kind, bound): share * even})
+        for share in (0.6, 0.7, 0.9, 1.1, 1.4, 1.6)
+    }
+    assert said == {
+        0.6: ("launches", ""),
+        0.7: ("launches", bound),
+        0.9: ("launches", bound),
+        1.1: (bound, "launches"),
+        1.4: (bound, "launches"),
+        1.6: (bound, ""),
+    }
+
+
+def test_bytes_and_products_that_take_about_as_long_are_both_named() -> None:
+    attained = measured_costs().attained
+    work = {("generated", "memory"): attained["generated"], ("products", "products"): 0.0}
+    assert likely_bounds(1e-6, work) == ("memory", "")
+    work["products", "products"] = 0.8 * attained["products"]
+    assert likely_bounds(1e-6, work) == ("memory", "products")
+    work["products", "products"] = 2 * attained["products"]
+    assert likely_bounds(1e-6, work) == ("products", "")
+
+
+def test_what_a_library_does_is_not_taken_for_a_generated_kernel() -> None:
+    """A library's operator without products comes far less near to its bytes."""
+    names = {
+        "generated": LARGE,
+        "products": PRODUCT,
+        "convolutions": replace(PRODUCT, name="extern_kernels.convolution"),
+        "other": replace(PRODUCT, name="torch.ops.aten.topk.default", operations=0),
+    }
+    assert {kind: work_kind(row) for kind, row in names.items()} == {k: k for k in names}
+    attained = measured_costs().attained
+    assert attained["other"] < attained["generated"]
 
 
 def test_the_measured_costs_say_where_and_when() -> None:
     costs = measured_costs()
     assert all((costs.device, costs.cpu, costs.torch, costs.date))
     assert 0 < costs.kernel < costs.graph < costs.training < 1e-3
-    assert 0.3 < costs.attained <= 1
+    assert set(costs.attained) == {"launches", "generated", "products", "convolutions", "other"}
+    assert all(0 < share <= 1 for share in costs.attained.values())
     assert targets.find_by_device(costs.device)

@@ -56,7 +56,7 @@ AGAIN = Recompile("0/1", "f", ("0/0: tensor 'x' size mismatch at index 0. expect
                   START)  # fmt: skip
 THIRD = Recompile("0/2", "f", ("0/1: n == 2",), START)
 TIMES = CompileTime((Phase("dynamo", 3, 6.0),), compiles=3)
-COST = CallCost("NVIDIA H200", 30, 6, launches=2e-4, memory=6e-6, products=5e-5, tf32=7e-6)
+COST = CallCost("NVIDIA H200", 30, 6, 2e-4, 6e-6, 5e-5, bound="launches", tf32=7e-6)
 COPY = KernelRow(
     "triton_poi_fused_clone_0", origins=("aten.permute", "aten.clone"), lines=(LINE,), bytes=900
 )

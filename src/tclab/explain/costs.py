@@ -10,22 +10,28 @@ device's memory. Launches run beside that on the host; what one costs was measur
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 
 from tclab.model import CallCost, Chain, Kernel, KernelRow
 from tclab.targets import Target
 
 _MEASURED = files(__package__) / "measured_costs.json"
+#: Launches bound a call if they take this many times as long as the GPU's work: from there on it
+#: gains a quarter by CUDA graphs.
+_LAUNCHES_BOUND = 1.25
+_CLOSE = 1.5  # times: nearer together than that, either of two may take longer
 
 
 @dataclass(frozen=True)
 class MeasuredCosts:
     """Measured seconds on the host: of entering a compiled graph, of entering one that needs
     gradients together with its backward, of one launch of a generated kernel, and of one library
-    call. `attained` is the median share of the device's rates that calls reached. The other fields
+    call. `attained` has, for each kind of work (`work_kind`), the least seconds divided by those
+    that calls took, as a median; for ``launches`` it is that share on the host. The other fields
     say where and when.
     """
 
@@ -33,7 +39,7 @@ class MeasuredCosts:
     training: float
     kernel: float
     library_call: float
-    attained: float
+    attained: Mapping[str, float]
     device: str
     cpu: str
     torch: str
@@ -92,6 +98,17 @@ def _product_seconds(row: KernelRow, target: Target, *, tf32: bool) -> float | N
     return None if rate is None else row.operations / rate
 
 
+def work_kind(row: KernelRow) -> str:
+    """Return what does a row's work: ``generated`` kernels, or a library for ``products``,
+    ``convolutions`` or ``other`` operators.
+    """
+    if row.category != "extern":
+        return "generated"
+    if "conv" in row.name:
+        return "convolutions"
+    return "products" if row.operations else "other"
+
+
 # --------------------------------------------------------------------------- a call
 
 
@@ -107,36 +124,44 @@ def call_cost(
     """
     if target is None or not any(_runs_on_gpu(chain) for chain in chains):
         return None
-    run = tuple(row for row in rows if row.runs and not row.is_alternative)
-    call = _Call(chains, run, target)
-    floors = [(row, floor(row, target)) for row in run]
-    known = [(row, found) for row, found in floors if found is not None]
+    call = FirstCall(chains, tuple(r for r in rows if r.runs and not r.is_alternative), target)
+    launches, work = call.launch_seconds(cuda_graphs=cuda_graphs), call.least_work()
+    bound, second = likely_bounds(launches, work)
     memory, products = (
-        sum(row.runs * found.seconds for row, found in known if found.bound == bound)
+        sum(seconds for (_, of), seconds in work.items() if of == bound)
         for bound in ("memory", "products")
     )
     return CallCost(
         device=target.device,
         kernels=call.count_launches(library=False),
         library_calls=call.count_launches(library=True),
-        launches=call.launch_seconds(cuda_graphs=cuda_graphs),
-        memory=max(memory, call.boundary_seconds() - products),
+        launches=launches,
+        memory=memory,
         products=products,
-        tf32=_tf32_seconds(known, target),
-        unknown=len(floors) - len(known),
-        attained=measured_costs().attained,
+        bound=bound,
+        second_bound=second,
+        tf32=call.tf32_seconds(),
+        unknown=len(call.rows) - len(call.floors),
     )
 
 
-def _tf32_seconds(known: Sequence[tuple[KernelRow, Floor]], target: Target) -> float | None:
-    """Return the seconds of the products with TF32; None if no float32 product gets faster."""
-    bound = [row for row, found in known if found.bound == "products"]
-    if not any(row.rate == "f32" for row in bound):
-        return None
-    if target.operations_per_second("tf32") is None:
-        return None
-    faster = [(row, floor(row, target, tf32=True)) for row in bound]
-    return sum(row.runs * found.seconds for row, found in faster if found is not None)
+def likely_bounds(launches: float, work: Mapping[tuple[str, str], float]) -> tuple[str, str]:
+    """Return the key of BOUNDS that is likely to take longest, and another that may do so as well,
+    or ''. Each part takes its least seconds divided by the share of the rates that such work
+    attained; launches run beside the GPU's work. `work` has the least seconds of each kind of work
+    and bound.
+    """
+    attained, seconds = measured_costs().attained, {"memory": 0.0, "products": 0.0}
+    for (kind, bound), least in work.items():
+        seconds[bound] += least / attained[kind]
+    device, host = sum(seconds.values()), launches / attained["launches"] / _LAUNCHES_BOUND
+    less, more = sorted(seconds, key=seconds.__getitem__)
+    if host >= device:
+        return "launches", more if host < _CLOSE * device else ""
+    behind = {less: seconds[more] / seconds[less]} if seconds[less] else {}
+    behind["launches"] = device / host
+    second = min(behind, key=behind.__getitem__)
+    return more, second if behind[second] < _CLOSE else ""
 
 
 def _runs_on_gpu(chain: Chain) -> bool:
@@ -144,12 +169,18 @@ def _runs_on_gpu(chain: Chain) -> bool:
 
 
 @dataclass(frozen=True)
-class _Call:
-    """The graphs of a report, and the kernels that the first call runs."""
+class FirstCall:
+    """The graphs of a report, and the rows of the kernels that the first call runs."""
 
     chains: Sequence[Chain]
     rows: Sequence[KernelRow]
     target: Target
+
+    @cached_property
+    def floors(self) -> Sequence[tuple[KernelRow, Floor]]:
+        """The rows whose bytes and operations are known, each with its floor."""
+        floors = ((row, floor(row, self.target)) for row in self.rows)
+        return [(row, found) for row, found in floors if found is not None]
 
     def count_launches(self, *, library: bool) -> int:
         """Return the number of library calls, or of launches of generated kernels."""
@@ -169,12 +200,30 @@ class _Call:
         kernels, calls = self.count_launches(library=False), self.count_launches(library=True)
         return seconds + kernels * costs.kernel + calls * costs.library_call
 
-    def boundary_seconds(self) -> float:
-        """Return the seconds for the inputs and outputs of the graphs that L2 cannot hold."""
-        return (
-            sum(
-                chain.runs * max(0, (chain.boundary or 0) - self.target.l2_bytes)
-                for chain in self.chains
-            )
-            / self.target.clocks.bytes_per_second
+    def least_work(self) -> Mapping[tuple[str, str], float]:
+        """Return the GPU's least seconds by kind of work (`work_kind`) and bound. Inputs and
+        outputs of the graphs that L2 cannot hold take their time even if the rows' floors are less.
+        """
+        seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
+        for row, found in self.floors:
+            seconds[work_kind(row), found.bound] += row.runs * found.seconds
+        missing = self._boundary_seconds() - sum(seconds.values())
+        seconds["generated", "memory"] += max(0.0, missing)
+        return seconds
+
+    def tf32_seconds(self) -> float | None:
+        """Return the seconds of the products with TF32; None if no float32 product gets faster."""
+        bound = [row for row, found in self.floors if found.bound == "products"]
+        if not any(row.rate == "f32" for row in bound):
+            return None
+        if self.target.operations_per_second("tf32") is None:
+            return None
+        faster = [(row, floor(row, self.target, tf32=True)) for row in bound]
+        return sum(row.runs * found.seconds for row, found in faster if found is not None)
+
+    def _boundary_seconds(self) -> float:
+        beyond_l2 = (
+            chain.runs * max(0, (chain.boundary or 0) - self.target.l2_bytes)
+            for chain in self.chains
         )
+        return sum(beyond_l2) / self.target.clocks.bytes_per_second

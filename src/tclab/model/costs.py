@@ -16,11 +16,11 @@ BOUNDS = {"launches": "launch bound", "memory": "memory bound", "products": "pro
 class CallCost:
     """The least that one call costs on a device, in seconds: for its `launches` on the host, for
     the bytes of all kernels at the device's bandwidth, and for the products' operations at its
-    rate. `tf32` are the seconds of the products if those of float32 used TF32; None if there are no
-    such products, or if they already use TF32. `kernels` counts launches of generated kernels,
-    `library_calls` the rest; `unknown` counts rows whose bytes or operations are not known: then
-    the sums are too low. `attained` is what kernels reach of the device's rates, as measured:
-    between 0 and 1.
+    rate. `bound` is the key of BOUNDS that is likely to take longest, `second_bound` another that
+    comes near to it, or ''. `tf32` are the seconds of the products if those of float32 used TF32;
+    None if there are no such products, or if they already use TF32. `kernels` counts launches of
+    generated kernels, `library_calls` the rest; `unknown` counts rows whose bytes or operations are
+    not known: then the sums are too low.
     """
 
     kind: ClassVar[str]
@@ -30,21 +30,10 @@ class CallCost:
     launches: float
     memory: float
     products: float
+    bound: str
+    second_bound: str = ""
     tf32: float | None = None
     unknown: int = 0
-    attained: float = 1.0
-
-    @property
-    def bound(self) -> str:
-        """The key of BOUNDS that is likely to take longest. Launches run beside the GPU's work,
-        which takes longer than at full rates; a kernel takes the longer of its bytes and its
-        operations.
-        """
-        seconds = {"launches": self.launches, "memory": self.memory, "products": self.products}
-        device = self.memory + self.products
-        if self.launches >= device / self.attained:
-            return "launches"
-        return max(("memory", "products"), key=seconds.__getitem__)
 
     @property
     def seconds(self) -> float:

@@ -73,8 +73,9 @@ def bound(cost: CallCost | None) -> str:
     left_out = f" {parts.count(cost.unknown, 'kernel')} of unknown cost left out." * bool(
         cost.unknown
     )
+    bounds = " or ".join(BOUNDS[key] for key in (cost.bound, cost.second_bound) if key)
     return (
-        f"{BOUNDS[cost.bound].capitalize()}: a call takes at least {format_seconds(cost.launches)} "
+        f"{bounds.capitalize()}: a call takes at least {format_seconds(cost.launches)} "
         f"for its {launches}, {format_seconds(cost.memory)} for its bytes"
         f"{products * bool(cost.products)}.{left_out}"
     )
