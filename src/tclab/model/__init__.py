@@ -1,7 +1,7 @@
-"""The nouns of tclab as frozen dataclasses: Snippet, Run, Artifact, Provenance.
+"""Define the nouns of tclab as frozen dataclasses: Snippet, Run, Artifact, Provenance.
 
-The modules use the standard library only and do nothing beyond validation and (de)serialisation,
-so that the engine, the renderer and the site generator can share them without torch.
+The modules need only the standard library, and do nothing but validate and (de)serialise, so that
+the engine, the renderer and the site generator can share them without torch.
 
 This package exports every public name that one of the modules below defines. Names that a module
 itself imports are not exported; mypy refuses them.

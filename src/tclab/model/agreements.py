@@ -8,7 +8,8 @@ from typing import ClassVar
 from tclab.model.artifacts import SourceLine
 from tclab.model.codec import kind
 
-#: Above this number of units in the last place, a reader gets the relative error instead.
+#: Up to this number of units in the last place, the distance is shown; above it, the relative
+#: error.
 _FEW = 4
 #: The verdicts of an `Agreement`.
 EQUAL, DIFFERS, RANDOM, UNKNOWN = "equal", "differs", "random", "not compared"
@@ -21,10 +22,11 @@ class Difference:
 
     `where` names the value, such as ``output 0 of call 2`` or ``the argument x``; `what` is the
     property that differs: values, dtype, shape, strides, type, aliasing, requires_grad, exception.
-    `eager` and `compiled` are that property on each side. Of values, `elements` counts those that
-    differ, among `total`, in `rows` of the first dimension, among `all_rows`; `error` is the
-    largest error of the compiled result, `eager_error` that of eager, both against the same
-    function in float64 and relative to its largest value; None where there is no such result.
+    `eager` and `compiled` are that property on each side. If the values differ, `elements` of
+    `total` elements do, in `rows` of the `all_rows` rows (first dimension). `error` is the largest
+    error of the compiled result and `eager_error` the largest error of eager's. Both are errors
+    against the same function in float64, relative to its largest value; None if float64 was not
+    computed.
     """
 
     kind: ClassVar[str]
@@ -54,17 +56,17 @@ class Difference:
 @kind("agreement")
 @dataclass(frozen=True)
 class Agreement:
-    """The result of comparing compiled results with eager's: one of the verdicts above.
+    """The outcome of comparing the compiled results with eager's; `verdict` is one of the verdicts
+    above.
 
-    Where they are equal, `ulps` is the largest distance of two results, in units of the last place
-    of their type; `relative` is the largest error of the compiled results relative to the largest
-    value, and `eager_error` that of eager, both against float64 (None where that was not needed).
+    If the results are equal, `ulps` is the largest distance between two of them, in units in the
+    last place. `relative` and `eager_error` are the largest errors of the compiled and of eager's
+    results against float64, relative to the largest value; None if float64 was not needed.
     `zero_error` and `eager_zero_error` are the absolute errors of results that are 0 but for
-    rounding, such as a gradient whose terms cancel.
-    Where they differ, `stage` is the first stage of the compiler whose results differ, `operator`
-    and `line` are the first operator that does, and `way` is a change that was tried and removes
-    the difference; each is empty where it was not found. `reason` says why there is no verdict,
-    or what it is limited to.
+    rounding, such as a gradient whose terms cancel. If the results differ, `stage` is the first
+    stage of the compiler with different results, and `operator` and `line` are the first operator
+    with a different result. `way` is a change that was tried and that removes the difference. Each
+    is empty if none was found. `reason` says why there is no verdict, or what limits the verdict.
     """
 
     kind: ClassVar[str]
@@ -128,7 +130,8 @@ class Agreement:
         return _STEPS.get(self.stage, none_is_equal)
 
 
-#: Eager's error is this many times the compiled code's where the compiled code rounds less often.
+#: If eager's error is more than this many times the compiled code's, the compiled code rounds less
+#: often.
 _ROUNDS_MORE = 8
 
 _STEPS = {

@@ -1,4 +1,6 @@
-"""The artifacts that a run can show, as frozen dataclasses. Lines carry links, nodes carry keys."""
+"""Define the artifacts that a run can show, as frozen dataclasses. Lines have links, nodes have
+keys.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +44,8 @@ class Artifact:
 
 
 def normalise_line_keys(artifact: Artifact) -> None:
-    """Convert the line numbers in `links` and `marks` to int and their keys to tuples: JSON has
-    texts and lists instead.
+    """Convert line numbers in `links` and `marks` from text to int, and lists of keys to tuples,
+    because JSON has neither int keys nor tuples.
     """
     for name in ("links", "marks"):
         keys_of = getattr(artifact, name)
@@ -97,8 +99,9 @@ class LineNote:
     detail: str = ""  # advice, or a further fact
 
 
-#: Labels of notes: the graph ends here; the frame is not compiled; a value or size is fixed in the
-#: compiled code; a size or number became a symbol; the code was compiled again.
+#: The labels of notes. They mean, in this order: the graph ends at this line; the frame is not
+#: compiled; a value or size is fixed in the compiled code; a size or number became a symbol; the
+#: code was compiled again.
 LABELS = ("graph break", "skipped", "specialised", "dynamic", "recompile")
 
 
@@ -171,9 +174,9 @@ class Table(Artifact):
 class Chart(Artifact):
     """A chart: `series` maps a label to y values, one for each entry of `x` (None: no point).
 
-    A chart of the style ``span`` has two series: the begin and the length of the span of each `x`.
-    Each span has its own row; `y_label` names the axis. The style ``lanes`` puts spans with the
-    same `x` into one row.
+    A chart of the style ``span`` draws one span for each `x`, in a row of its own. Its two series
+    hold the spans' begins and lengths, and `y_label` names the axis of both. The style ``lanes``
+    puts spans with the same `x` into one row.
 
     With the style ``line``, `names` holds a name for the points of each `x`, and `links` a page of
     the site to open: ``explorer/softmax.md``, ``explorer/roof.md#gather``. Both may be empty.
@@ -209,7 +212,9 @@ class Chart(Artifact):
 
     @property
     def is_timeline(self) -> bool:
-        """Whether the chart shows spans: its two series are the spans' begins and lengths."""
+        """Whether the chart shows spans, so that its two series hold the spans' begins and
+        lengths.
+        """
         return self.style in ("span", "lanes")
 
 
@@ -221,9 +226,9 @@ class Chain(Artifact):
     `panes` go from the Python source down to machine code, in the order of STAGES; each has
     its `stage`. A key in `links` must be a mark in some pane.
 
-    `runs` counts how often the graph ran in the first call: 0 if a later call compiled it, 1 where
-    it was not counted. `boundary` are the bytes that one run reads from outside of its graphs and
-    writes for outside, each tensor once; None if not known.
+    `runs` counts the runs of the graph in the first call: 0 if a later call compiled it, 1 if runs
+    were not counted. `boundary` counts the bytes of the graph's inputs and outputs, each tensor
+    once; None if not known.
     """
 
     panes: tuple[Listing, ...] = ()

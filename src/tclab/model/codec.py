@@ -21,13 +21,14 @@ S = TypeVar("S")
 #: JSON data, as Python's `json` module reads and writes it.
 Json = Union[bool, int, float, str, list["Json"], dict[str, "Json"], None]  # noqa: UP007 - recursive
 
-#: The errors that reading a file of ours can raise if it is damaged, of another kind, or hostile.
+#: The errors that reading one of our files can raise if the file is damaged, of another kind, or
+#: hostile.
 UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 KINDS: dict[str, type] = {}
 KIND = "$kind"
-#: Key in a field's metadata: the function that makes the field's value from the stored text.
-#: `str` made that text.
+#: Key in a field's metadata. Its value is the function that parses the stored text; `str` wrote
+#: that text.
 FROM_TEXT = "from text"
 
 
@@ -126,7 +127,7 @@ def _decode_object(data: dict[str, Json]) -> object:
 def _read_fields(
     name: str, readers: Mapping[str, Reader], data: Mapping[str, Json]
 ) -> dict[str, Any]:
-    """Read each field's value by the reader of its name. `name` is the class, for errors."""
+    """Read the value of each field with the reader for that field. Errors name the class `name`."""
     if unknown := data.keys() - readers.keys():
         raise ValueError(f"{name}: unknown fields {sorted(unknown)}")
     values = {}
@@ -154,7 +155,7 @@ _SCALARS: dict[Any, tuple[set[type], str]] = {
 }
 
 
-@cache  # it has one entry for each class
+@cache  # the cache has one entry for each class
 def _field_readers(cls: Any) -> dict[str, Reader]:
     """Return the reader of each field of a dataclass or a TypedDict, by field name."""
     hints = get_type_hints(cls)
@@ -261,8 +262,8 @@ def write_json(value: object, format_: str) -> str:
 
 
 def read_json(cls: type[S], text: str, format_: str) -> S:
-    """Read the text that `write_json` made. ValueError for JSON of another format, TypeError for
-    that of another class.
+    """Read the text that `write_json` made. Raises ValueError for JSON of another format and
+    TypeError for JSON of another class.
     """
     data: Json = json.loads(text)
     if not isinstance(data, dict) or data.pop("format", None) != format_:
@@ -271,7 +272,9 @@ def read_json(cls: type[S], text: str, format_: str) -> S:
 
 
 def decode_kind(cls: type[S], data: Json) -> S:
-    """Decode the data that `encode` made of an object of this class. TypeError for other data."""
+    """Decode what `encode` returned for an object of this class. Raises TypeError for other
+    data.
+    """
     value = decode(data)
     if not isinstance(value, cls):
         raise TypeError(f"it has no {_kind_of(cls)}")
@@ -285,7 +288,8 @@ def _kind_of(cls: type) -> str:
 def map_texts(value: Any, change: Callable[[str], str]) -> Any:
     """Apply `change` to every text in a model object, and to the keys of mappings.
 
-    It does not use `encode` and `decode`, because a report of a long kernel has millions of texts.
+    This function avoids `encode` and `decode`, because they would be slow: a report of a long
+    kernel has millions of texts.
     """
     if isinstance(value, str):
         return change(value)

@@ -13,8 +13,8 @@ from tclab.model.codec import kind
 @kind("node")
 @dataclass(frozen=True)
 class Node:
-    """One FX node. `shape` holds sizes as text, since some are symbols; `()` is a scalar, None is
-    unknown.
+    """One FX node. `shape` holds sizes as text, since some sizes are symbols. The shape of a scalar
+    is `()`, an unknown shape is None.
     """
 
     kind: ClassVar[str]
@@ -113,9 +113,7 @@ class Guards(Artifact):
 @kind("recompile")
 @dataclass(frozen=True)
 class Recompile:
-    """A new compile of code that already had cache entries. `reasons` are the guards that
-    failed.
-    """
+    """A compile of code that already had cache entries. `reasons` are the guards that failed."""
 
     kind: ClassVar[str]
     compile_id: str

@@ -1,4 +1,6 @@
-"""What one call of a compiled function costs at least: launches, bytes, operations of products."""
+"""Compute the least cost of one call of a compiled function from its launches, bytes and
+operations.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +9,21 @@ from typing import ClassVar
 
 from tclab.model.codec import kind
 
-#: What can bound a call, and the words for it.
+#: What can bound a call → the words for it.
 BOUNDS = {"launches": "launch bound", "memory": "memory bound", "products": "product bound"}
 
 
 @kind("call-cost")
 @dataclass(frozen=True)
 class CallCost:
-    """The least that one call costs on a device, in seconds: for its `launches` on the host, for
-    the bytes of all kernels at the device's bandwidth, and for the products' operations at its
-    rate. `bound` is the key of BOUNDS that is likely to take longest, `second_bound` another that
-    comes near to it, or ''. `tf32` are the seconds of the products if those of float32 used TF32;
-    None if there are no such products, or if they already use TF32. `kernels` counts launches of
-    generated kernels, `library_calls` the rest; `unknown` counts rows whose bytes or operations are
-    not known: then the sums are too low.
+    """The least seconds that one call takes on a device: `launches` on the host, `memory` to move
+    the bytes of all kernels at the device's bandwidth, and `products` to compute all products at
+    the device's rate. `bound` is the key of BOUNDS for the part that is likely to take longest;
+    `second_bound` is the key of another part that takes nearly as long, or ''. `tf32` are the
+    seconds of the products if float32 products used TF32; None if there are none, or if they
+    already do. `kernels` counts the launches of generated kernels, `library_calls` all other
+    launches. `unknown` counts the rows whose bytes or operations are not known; if there are any,
+    the sums are too low.
     """
 
     kind: ClassVar[str]
@@ -37,5 +40,5 @@ class CallCost:
 
     @property
     def seconds(self) -> float:
-        """The least seconds of a call, in which launching and computing overlap."""
+        """The least seconds of a call if launching and computing overlap."""
         return max(self.launches, self.memory + self.products)

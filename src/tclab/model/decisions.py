@@ -25,13 +25,14 @@ class Attempt:
 @kind("cached-call")
 @dataclass(frozen=True)
 class CachedCall:
-    """One call: the cache entries that it tried, in order, and the new entry it `made`, or ''.
+    """One call: the cache entries whose guards it tried, in order, and the name of the new entry
+    that it `made`, or ''.
 
     If no entry matched and none was made, the call ran without compiled code.
     """
 
     kind: ClassVar[str]
-    call: str  # its arguments, shortened
+    call: str  # the arguments as shortened text
     attempts: tuple[Attempt, ...] = ()
     made: str = ""
 
@@ -54,8 +55,8 @@ class Replay(Artifact):
 
 # --------------------------------------------------------------------------- the partition
 
-#: The fate of a value of the forward: it is an input, so it exists anyway; it is saved for the
-#: backward; the backward computes it again; the backward does not read it.
+#: The possible fates of a value of the forward. It is an input, which exists in any case; it is
+#: saved for the backward; the backward recomputes it; or the backward does not read it.
 FATES = ("input", "saved", "recomputed", "forward only")
 
 
@@ -88,9 +89,9 @@ class Partition(Artifact):
     compile_id: str = ""
 
     def bytes_of(self, fate: str) -> int:
-        """Return the bytes of all storages with this fate, each counted once. A storage with
-        several fates counts for the first of FATES. So a view of an input costs nothing, and
-        neither does a recomputed view of a saved value.
+        """Return the bytes of all storages with this fate, each counted once. A storage whose
+        values have several fates counts for the first of them in FATES. So a view of an input costs
+        nothing, nor does a recomputed view of a saved value.
         """
         owners: dict[int, PartitionedValue] = {}
         for value in sorted(self.values, key=lambda value: FATES.index(value.fate)):

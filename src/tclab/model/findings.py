@@ -1,4 +1,4 @@
-"""Findings: what a compile means for its reader, what it costs, and what to do about it."""
+"""Define findings: each says what a compile means for its reader, what it costs, and what to do."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tclab.model.codec import kind
 
 @dataclass(frozen=True)
 class FindingKind:
-    """One kind of finding. `title` is what a reader sees first; kinds of a lower `rank` come first,
-    whatever a finding costs. `meaning` says what it is, in a sentence. `part` is the part of a
-    comparison of two compiles that says when such a finding comes or goes. A kind that is `whole`
-    is about the compile as a whole, which has one such finding at most.
+    """One kind of finding. `title` is the text that a reader sees first; `meaning` explains the
+    kind in a sentence. Findings of a lower `rank` are listed first, whatever they cost. `part`
+    names the part of a comparison that reports such findings. A compile has at most one finding of
+    a kind that is `whole`.
     """
 
     name: str
@@ -30,10 +30,11 @@ class FindingKind:
         return f"reference/findings.html#{self.name}"
 
 
-#: Ranks, worst first: a result is wrong; nothing is gained; each call costs more; one call does.
+#: Ranks, worst first: a result is wrong; compiling gains nothing; each call costs more; one call
+#: costs more.
 WRONG, IDLE, EACH_CALL, ONCE = range(4)
 
-#: The kind that needs a run: a compile whose results were not compared with eager's has none.
+#: The kind that only a run can find, because the compiled results must be compared with eager's.
 RESULTS_DIFFER = "results-differ"
 
 #: Name → kind. Findings of equal rank and unknown cost are listed in this order.
@@ -97,9 +98,9 @@ FINDING_KINDS: dict[str, FindingKind] = {
 @kind("cost")
 @dataclass(frozen=True)
 class Cost:
-    """What a finding costs: `amount` in `unit`, such as ``s a call`` or ``wait a call``. `known`
-    says how it is known: ``measured``, ``computed`` from shapes and the device's rates, or
-    ``counted``; '' means that it is not known.
+    """The cost of a finding: `amount` in `unit`, such as ``s a call`` or ``wait a call``. `known`
+    says where the amount comes from: ``measured``, ``computed`` from shapes and the device's rates,
+    or ``counted``; '' if the cost is not known.
     """
 
     kind: ClassVar[str]
@@ -109,7 +110,9 @@ class Cost:
 
     @property
     def seconds(self) -> float:
-        """The cost in seconds, by which findings of a rank are ordered; 0 if it is no time."""
+        """The cost in seconds, which orders the findings of one rank; 0 if the unit is not a
+        time.
+        """
         return self.amount if self.unit.startswith("s ") else 0.0
 
     def __str__(self) -> str:
@@ -146,9 +149,9 @@ NOT_KNOWN = Cost()
 class Finding:
     """One thing that a compile shows and that its reader can act on.
 
-    `name` is a key of FINDING_KINDS; `what` says what happened, `places` are the reader's lines,
-    `actions` what to do: the first one, and others that would do in its place. `section` is the
-    part of the report that shows it: ``breaks``, ``kernels``, …
+    `name` is a key of FINDING_KINDS, `what` says what happened, and `places` are the reader's
+    lines. `actions` are alternative things to do, the best one first. `section` is the section of
+    the report with the details: ``breaks``, ``kernels``, …
     """
 
     kind: ClassVar[str]
@@ -166,7 +169,9 @@ class Finding:
 
 
 def rank_findings(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Order findings: by the rank of their kind, by seconds, by the order of FINDING_KINDS."""
+    """Sort findings by the rank of their kind, then by seconds, then by the order of
+    FINDING_KINDS.
+    """
     order = list(FINDING_KINDS)
 
     def place(finding: Finding) -> tuple[int, float, int]:

@@ -1,4 +1,4 @@
-"""The decision of Inductor's scheduler on each pair of its nodes, as an artifact."""
+"""Define the artifact that holds the decision of Inductor's scheduler on each pair of its nodes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import ClassVar
 from tclab.model.artifacts import Artifact, SourceLine
 from tclab.model.codec import kind
 
-#: The outcome for a pair: it was fused; the scheduler refused it; it was legal, but the scheduler
-#: took other pairs, most often one with the same node.
+#: The possible outcomes for a pair. It was fused; the scheduler refused it; or it could have been
+#: fused, but the scheduler fused other pairs, most often one with the same node.
 VERDICTS = ("fused", "refused", "possible")
 
 #: Inductor's reason for a pair that shares no buffer in the same order of access.
@@ -20,8 +20,8 @@ NOTHING_SHARED = "no shared data"
 @kind("scheduled-node")
 @dataclass(frozen=True)
 class ScheduledNode:
-    """A node of the scheduler. `computes` are the nodes of the graph that it computes; `locations`
-    are the source lines of these nodes.
+    """A scheduler node. `computes` are the names of the FX nodes that it computes, `locations`
+    their source lines.
     """
 
     kind: ClassVar[str]

@@ -1,4 +1,4 @@
-"""A job: what a real run of one or more processes left behind, in its traces and profiles."""
+"""Define a job: a run of one or more processes, as read from its traces and profiles."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ JOB_FORMAT = "tclab job 1"
 @kind("job-compile")
 @dataclass(frozen=True)
 class JobCompile:
-    """One compile in a job: of a frame, or of its backward.
+    """One compile in a job, of a frame or of its backward.
 
-    `own` means that the function is not of an installed package. `seconds` are those of the whole
-    compile, `backend` those of them in AOTAutograd and below. `operations` counts the calls in
+    `own` is true for a function outside of installed packages. `seconds` is the time of the whole
+    compile, `backend` the part of it in AOTAutograd and below. `operations` counts the calls in
     Dynamo's graph. `failure` is the error that ended it, or ''.
     """
 
@@ -43,7 +43,7 @@ class JobCompile:
 @dataclass(frozen=True)
 class CacheLookup:
     """A look-up in a compile cache: ``hit``, ``miss`` or ``bypass``, with its `reason`. `changed`
-    are the parts of the key that another process, `beside`, had otherwise for the same graph.
+    are the parts of the key that differ from those of the process `beside` for the same graph.
     """
 
     kind: ClassVar[str]
@@ -59,9 +59,9 @@ class CacheLookup:
 @kind("key-part")
 @dataclass(frozen=True)
 class KeyPart:
-    """A part of a cache's key that differs between two processes, such as
-    ``inductor_config[max_autotune]``, and its value in the other one and here. A value is '' where
-    a side has no such part.
+    """A part of a cache key that differs between two processes, such as
+    ``inductor_config[max_autotune]``, with its value in the other process and in this one. The
+    value is '' in a process without this part.
     """
 
     kind: ClassVar[str]
@@ -70,16 +70,17 @@ class KeyPart:
     after: str
 
     def __str__(self) -> str:
-        """``inductor_config[max_autotune]: False → True``."""
+        """Write the part with both values: ``inductor_config[max_autotune]: False → True``."""
         return f"{self.name}: {self.before or 'nothing'} → {self.after or 'nothing'}"
 
 
 @kind("job-graph")
 @dataclass(frozen=True)
 class JobGraph:
-    """One graph that Inductor compiled or found in its cache. `key` is that of Inductor's cache, by
-    which a profile names the graph. `kernels` are the generated ones by name, with the lines that
-    each computes; `files` maps the name of a kernel's file to the kernel.
+    """One graph that Inductor compiled or found in its cache. `key` is the graph's key in
+    Inductor's cache, by which a profile names the graph. `kernels` maps the name of each generated
+    kernel to the lines that it computes; `files` maps the name of a kernel's file to the kernel's
+    name.
     """
 
     kind: ClassVar[str]
@@ -96,10 +97,11 @@ class JobGraph:
 @dataclass(frozen=True)
 class JobProcess:
     """One process of a job, read from its trace `name`. `rank` is None outside of
-    torch.distributed. `records` counts those that were read, `unread` the others by reason.
-    `collectives` are the schedules of its graphs with communication, `frameworks` what else wrote
-    to the trace. `callers` has the line of the job's own code that led to the compile of a function
-    of a library: ``file:function`` → line.
+    torch.distributed. `records` counts the records that were read, and `unread` maps a reason to
+    the number of records that were not. `collectives` are the schedules of the graphs that
+    communicate; `frameworks` are the libraries that added records of their own. `callers` maps a
+    compiled function of a library, ``file:function``, to the line of the job's own code that called
+    it.
     """
 
     kind: ClassVar[str]
@@ -121,9 +123,7 @@ class JobProcess:
 
     @property
     def seconds(self) -> float:
-        """The seconds of all its compiles, or those of the phases if no compile says its own
-        seconds.
-        """
+        """The seconds of all compiles; those of the phases if no compile has seconds of its own."""
         return sum(each.seconds for each in self.compiles) or self.compile_time.seconds
 
 
@@ -135,12 +135,12 @@ def process_label(process: JobProcess) -> str:
 @kind("device-kernel")
 @dataclass(frozen=True)
 class DeviceKernel:
-    """A kernel of a profile, by name: how often the GPU ran it, and the seconds in all.
+    """A kernel of a profile: its name, the number of its launches, and their seconds in all.
 
     `origin` is ``compiled`` for a kernel that Inductor wrote, ``in a compiled graph`` for another
-    that runs in one, ``copy`` for a copy or a fill, else ''. `compile_id` and `direction` name the
-    graph, `lines` what it computes; they are known where the trace of the job is beside the
-    profile. `configuration` is the one that was launched, such as ``XBLOCK=1024``.
+    kernel that a compiled graph launches, ``copy`` for a copy or a fill, else ''. `compile_id` and
+    `direction` name the graph, `lines` are the source lines that the kernel computes; both need the
+    job's trace beside the profile. `configuration` is the launched one, such as ``XBLOCK=1024``.
     """
 
     kind: ClassVar[str]
@@ -175,9 +175,10 @@ def short_kernel_name(name: str) -> str:
 @kind("profile")
 @dataclass(frozen=True)
 class DeviceProfile:
-    """A profile: its kernels, the longest time first. `span` are the seconds from the begin of the
-    first kernel to the end of the last one, `busy` those in which any ran; `gap` is the longest
-    time between two, which the kernels `gap_between` enclose.
+    """A profile: its kernels, the longest time first. `span` is the seconds from the begin of the
+    first kernel to the end of the last one, and `busy` the seconds of `span` in which a kernel ran.
+    `gap` is the longest time in seconds without a kernel, which lies between the two kernels
+    `gap_between`.
     """
 
     kind: ClassVar[str]
@@ -197,8 +198,8 @@ class DeviceProfile:
 @kind("job")
 @dataclass(frozen=True)
 class Job:
-    """A job, opened; `title` names where it was read from. `findings` are what its reader can act
-    on, dearest first; `remarks` say what could not be read and what was assumed.
+    """A job that was read from the place `title`. `findings` are sorted by cost, the dearest first;
+    `remarks` say what could not be read and what was assumed.
     """
 
     kind: ClassVar[str]

@@ -1,4 +1,4 @@
-"""Kernels as rows: those of a report, and the candidate configurations that a GPU chooses from."""
+"""Define rows of tables: the kernels of a report, and the candidate configurations of a kernel."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ class KernelRow:
     """One kernel of one graph, or one library call together with its repetitions.
 
     `origins` are the ATen nodes that it computes, `lines` the user's lines without repetition.
-    `bytes` counts the memory traffic of all launches, `operations` those of their products; `rate`
-    is the format of the products' operands, one of RATES, or ''. `registers` is per thread,
-    `spilled` counts the bytes of registers that went to memory. `times` counts the launches or
-    calls in one run of the graph, `runs` the runs of the graph in the first call; `least` are the
-    least seconds of all of them there. None means unknown or not applicable. `graph` counts from 0;
-    None if the chains are not known. `pane` counts the panes of its `stage` from 1; for repeated
-    calls it is the first one's.
+    `bytes` counts the memory traffic of all launches, `operations` the operations of their
+    products; `rate` is the format of the products' operands, one of RATES, or ''. `registers` is
+    per thread, `spilled` counts the bytes of registers that went to memory. `times` counts the
+    launches or calls in one run of the graph, `runs` the runs of the graph in the first call;
+    `least` is the least time in seconds that all launches of the first call take. None means
+    unknown or not applicable. `graph` is the number of the graph, from 0; None if the chains are
+    not known. `pane` is the number of the kernel's pane in its `stage`, from 1; repeated calls have
+    the pane of the first one.
     """
 
     kind: ClassVar[str]
@@ -50,7 +51,7 @@ class KernelRow:
 
     @property
     def is_alternative(self) -> bool:
-        """Whether the GPU runs this kernel only if it finds an unlikely answer."""
+        """Whether the GPU runs this kernel only if its timing gives an unlikely answer."""
         return needs_unlikely(self.open)
 
 
@@ -58,7 +59,7 @@ class KernelRow:
 @dataclass(frozen=True)
 class Candidate:
     """One compiled configuration out of those that a GPU would time. `rule` is the function that
-    proposed it. If it does not compile, `resources` is None and `problem` says why.
+    proposed it. If the configuration does not compile, `resources` is None and `problem` says why.
     """
 
     kind: ClassVar[str]
@@ -72,7 +73,9 @@ class Candidate:
 @kind("candidates")
 @dataclass(frozen=True)
 class Candidates(Artifact):
-    """The candidates of each kernel that has several. The first one of each is the kernel shown."""
+    """The candidates of each kernel that has several. The first candidate of a kernel is the one
+    shown.
+    """
 
     candidates: tuple[Candidate, ...] = ()
 

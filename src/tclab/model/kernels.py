@@ -12,8 +12,8 @@ from typing import ClassVar
 
 from tclab.model.codec import kind
 
-#: Formats of a product's operands, which decide its rate; f32 is computed on CUDA cores, tf32 and
-#: those after it on tensor cores.
+#: The formats of a product's operands, which decide its rate. CUDA cores compute f32; tensor cores
+#: compute tf32 and the formats after it.
 RATES = ("f64", "f32", "tf32", "f16", "f8", "i8")
 
 #: The type of a kernel's constant. A constant of another type is stored as its text.
@@ -25,11 +25,10 @@ Constant = int | float | bool | str
 @kind("fused-group")
 @dataclass(frozen=True)
 class FusedGroup:
-    """Scheduler nodes that Inductor fused into one kernel: one or more.
+    """One or more scheduler nodes that Inductor put into one kernel.
 
-    `shared` maps a buffer to the nodes that use it, if several do. `bytes` counts what all nodes
-    read and write in memory, each buffer once, by Inductor's own count; None if a size is
-    symbolic.
+    `shared` maps a buffer to the nodes that use it, if several do. `bytes` is Inductor's own count
+    of the bytes that all nodes read and write, each buffer once; None if a size is symbolic.
     """
 
     kind: ClassVar[str]
@@ -49,8 +48,8 @@ class NotFused:
     reason: str
 
 
-#: Kind of a choice that timing decides → its likely answer: of more than 250 products that were
-#: timed on an H200, none was faster with padding.
+#: Kind of a choice that timing decides → its likely answer. None of more than 250 products that
+#: were timed on an H200 was faster with padding.
 LIKELY: Mapping[str, str] = {"pad": "no"}
 
 
@@ -58,8 +57,8 @@ LIKELY: Mapping[str, str] = {"pad": "no"}
 @dataclass(frozen=True)
 class TimedQuestion:
     """A choice that Inductor makes by timing on the GPU: `choice` is its kind, `operator` the
-    operator it is about, `place` the user's line. Questions with one `key` (Inductor's own) have
-    one answer.
+    operator concerned, `place` the user's line. Questions with the same `key` (Inductor's own) have
+    the same answer.
     """
 
     kind: ClassVar[str]
@@ -86,7 +85,7 @@ class TimedAnswer:
 
     @property
     def is_likely(self) -> bool:
-        """Whether the GPU is likely to find this answer."""
+        """Whether this is the answer that the GPU's timing is likely to give."""
         return self.answer == LIKELY[self.question.choice]
 
 
@@ -135,8 +134,8 @@ class Config:
 @kind("configuration")
 @dataclass(frozen=True)
 class Configuration:
-    """The configuration that a kernel was compiled with. `candidates` counts those to choose from.
-    If `timed`, the GPU timed them all and this one won; else it is the first.
+    """The configuration that a kernel was compiled with, chosen among a number of `candidates`. If
+    `timed`, the GPU timed all candidates and this one was the fastest; else it is the first one.
     """
 
     kind: ClassVar[str]
@@ -174,7 +173,7 @@ class Occupancy:
 
     @property
     def share(self) -> float:
-        """The share of the maximum of warps, from 0 to 1."""
+        """The share of the most possible warps, from 0 to 1."""
         return self.warps / self.most_warps
 
     def __str__(self) -> str:
@@ -206,17 +205,17 @@ class Resources:
 class KernelFacts:
     """Everything known about a kernel, apart from its code.
 
-    `written` holds names and values from the metadata in the kernel's source, such as
-    ``num_load``. `original_aten` are the operators that Inductor names in the comment above the
-    kernel. `calls` counts the calls in the output code; `first_call` is the text of the first one.
-    `instructions` counts the machine instructions without padding. `open` holds the timed answers
-    that this kernel depends on; it is empty if the GPU runs the kernel in any case. `measured` says
-    on which GPU and day a timing chose this kernel, or is ''.
+    `written` holds names and values from the metadata in the kernel's source, such as ``num_load``.
+    `original_aten` are the operators that Inductor names in the comment above the kernel. `calls`
+    counts the calls in the output code; `first_call` is the text of the first one. `instructions`
+    counts the machine instructions without padding. `open` holds the timed answers that this kernel
+    depends on; it is empty if the GPU runs the kernel in any case. `measured` names the GPU and the
+    day of the timing that chose this kernel, or is ''.
 
-    `operations` counts those of the products (matrix products, convolutions, attention) in all
-    calls, a multiply-add as two; 0 without a product, None if not known. `rate` is the format of
-    the products' operands, one of RATES, or ''. `bytes` are those that a library call reads and
-    writes, each tensor once; None if not known.
+    `operations` counts the operations of the products (matrix products, convolutions, attention) in
+    all calls, a multiply-add as two; 0 without a product, None if not known. `rate` is the format
+    of the products' operands, one of RATES, or ''. `bytes` counts the bytes that a library call
+    reads and writes, each tensor once; None if not known.
     """
 
     kind: ClassVar[str]
@@ -237,7 +236,7 @@ class KernelFacts:
 
     @property
     def is_alternative(self) -> bool:
-        """Whether the GPU runs this kernel only if it finds an unlikely answer."""
+        """Whether the GPU runs this kernel only if its timing gives an unlikely answer."""
         return needs_unlikely(self.open)
 
     @property

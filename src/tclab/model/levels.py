@@ -1,4 +1,6 @@
-"""One function at several levels of operators. Each call names its origin at the level above."""
+"""Define the calls of a function at several levels of operators, each with its origin one level
+above.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ from tclab.model.codec import kind
 @kind("level-call")
 @dataclass(frozen=True)
 class LevelCall:
-    """One call of an operator. `origin` is the name of its origin, a call at the level above; it is
-    '' at the first level, where calls have a `location` instead.
+    """One call of an operator. `origin` is the name of the call at the level above that it came
+    from. At the first level `origin` is '' and the call has a `location` instead.
     """
 
     kind: ClassVar[str]

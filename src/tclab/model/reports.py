@@ -30,7 +30,7 @@ class Counts:
 
     kind: ClassVar[str]
     calls: int = 0
-    breaks: int = 0  # without breaks that made Dynamo skip a function
+    breaks: int = 0  # breaks that made Dynamo skip a function are not counted
     skipped: int = 0  # functions that run uncompiled
     graphs: int = 0
     recompiles: int = 0
@@ -45,9 +45,9 @@ class Counts:
 class OwnCompiles:
     """The outcome of the compiles that the reader's own code asks for, from a run of that code.
 
-    `frames` counts the compiles that Dynamo began, `ok` those that it finished; `limits` are the
-    functions at the recompile limit, `cause` says why there is no frame,
-    and `fix` what to do about it.
+    `frames` counts the compiles that Dynamo began, `ok` the ones that it finished. `limits` are the
+    functions at the recompile limit. If there is no frame, `cause` says why, and `fix` says what to
+    do.
     """
 
     kind: ClassVar[str]
@@ -62,9 +62,9 @@ class OwnCompiles:
 @kind("caching")
 @dataclass(frozen=True)
 class Caching:
-    """The result of looking up a graph in the cache of AOTAutograd or of Inductor: ``hit``;
-    ``miss``, after which the cache keeps the graph for the next start; or ``bypass``, for a
-    `reason`. `line` calls what the cache does not take.
+    """The result of looking up a graph in the cache of AOTAutograd or of Inductor. After a ``miss``
+    the cache keeps the graph for the next start. A ``bypass`` has a `reason`, and `line` is the
+    user's line that calls what the cache cannot keep.
     """
 
     kind: ClassVar[str]
@@ -83,8 +83,9 @@ class Caching:
 @kind("checkpoints")
 @dataclass(frozen=True)
 class Checkpoints:
-    """The most that a compiled backward holds of its checkpointed `regions`: values of `held`
-    regions, `bytes` in all. Eager holds one region at a time, of `one` bytes at most.
+    """The most memory that a compiled backward uses for recomputed values of its checkpointed
+    `regions`: values of `held` regions at once, of `bytes` bytes in all. Eager holds one region at
+    a time, of `one` bytes at most.
     """
 
     kind: ClassVar[str]
@@ -97,7 +98,9 @@ class Checkpoints:
 @kind("phase")
 @dataclass(frozen=True)
 class Phase:
-    """One phase of compiling: how often it ran, and its seconds without those of inner phases."""
+    """One phase of compiling. It ran `times` times, for `seconds` in all, without the seconds of
+    inner phases.
+    """
 
     kind: ClassVar[str]
     name: str
@@ -136,7 +139,7 @@ class CompileTime:
 @kind("gap")
 @dataclass(frozen=True)
 class Problem:
-    """The reason why a report or a part of it is missing: place, cause and next step."""
+    """The reason why a report, or a part of a report, is missing: place, cause and next step."""
 
     kind: ClassVar[str]
     place: str
@@ -145,15 +148,15 @@ class Problem:
 
     @classmethod
     def from_error(cls, error: TclabError) -> Problem:
-        """Make the problem that an error of tclab names."""
+        """Return the place, cause and next step of one of tclab's errors as a Problem."""
         return cls(error.place, error.cause, error.next_step)
 
 
 @kind("advice")
 @dataclass(frozen=True)
 class Advice:
-    """A known fault of this PyTorch that affects the compiled code at `places`; if not `certain`,
-    it may affect them. `issue` is the report of the fault, such as ``pytorch#1``.
+    """A known fault of this PyTorch that affects the compiled code at `places`, or that may affect
+    it if not `certain`. `issue` is the issue about the fault, such as ``pytorch#1``.
     """
 
     kind: ClassVar[str]
@@ -178,17 +181,17 @@ class Report(Artifact):
 
     `calls` describes the arguments of each call in words; `target` is the name of a GPU, '' for
     this machine. `remarks` say how the function was found and prepared. `timed` are the choices
-    that the target's GPU would make by timing; the report then has the kernels of both answers.
-    `refusal` says why the target was refused: then the report has only graphs, breaks and guards,
-    or everything but machine code. `gaps` are refused parts of a report that is otherwise complete;
-    `left_out` are slow parts that nobody asked for. `fault` is the error that kept the stages from
-    being linked, or ''. `warnings` come from other packages. Two reports are compared by their
-    `snapshot`; it is empty in reports of an earlier tclab. `advisories` are known faults of this
-    PyTorch that affect the function. `agreement` says whether the results are those of eager. `own`
-    is there where the function compiles its parts itself and was run as it is. `cachings` say what
-    the next start of the program need not compile, `checkpoints` what compiled backwards recompute.
-    `cost` is the least that a call costs; None where the device's rates are not known.
-    `findings` are what a reader can act on, dearest first.
+    that the target's GPU would make by timing; the report has the kernels of both answers to each.
+    If the target was refused, `refusal` says why, and the report has only graphs, breaks and
+    guards, or everything but machine code. `gaps` are refused parts of an otherwise complete
+    report; `left_out` are slow parts that nobody asked for. `fault` is the error because of which
+    the stages are not linked, or ''. `warnings` come from other packages. Two reports are compared
+    by their `snapshot`, which is empty in reports of an earlier tclab. `advisories` are known
+    faults of this PyTorch that affect the function. `agreement` says whether the results are equal
+    to eager's. `own` is set if the function compiles its parts itself and was run unchanged.
+    `cachings` are the cache lookups of its graphs, `checkpoints` the recomputed values of its
+    backwards. `cost` is the least cost of a call; None if the device's rates are not known.
+    `findings` are sorted by cost, the dearest first.
     """
 
     calls: tuple[str, ...] = ()
@@ -243,5 +246,5 @@ class Report(Artifact):
 
     @classmethod
     def from_data(cls, data: Json) -> Report:
-        """Decode the data that `encode` made of a report. TypeError for other data."""
+        """Decode what `encode` returned for a report. Raises TypeError for other data."""
         return decode_kind(cls, data)

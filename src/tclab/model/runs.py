@@ -20,7 +20,8 @@ from tclab.model.versions import Clause, Version
 class Claim:
     """A named assert of a snippet. `only` is the clause on versions of PyTorch to which it applies.
 
-    Of a run, `reached` counts how often it was; it `held` if it was, and came out true each time.
+    In a run, `reached` counts how often the assert was reached; the claim `held` if it was reached
+    and was true each time.
     """
 
     kind: ClassVar[str]
@@ -47,7 +48,8 @@ class Snippet:
     timeout: float = 300.0  # seconds
     memory: int = 4096  # MiB of resident memory, child processes included
     includes: tuple[Path, ...] = ()  # local files that it imports
-    alone: bool = False  # it measures times: needs a fresh process, empty caches, an idle machine
+    # the snippet measures times, and needs a fresh process, empty caches and an idle machine
+    alone: bool = False
     claims: tuple[Claim, ...] = ()
     place: str = ""  # path for errors, if not snippets/NAME.py
     runner: str = ""  # dotted name of the function that executes the file; '' for plain exec
@@ -85,13 +87,13 @@ class Snippet:
 
 
 def source_lines(source: str) -> list[str]:
-    """Split a file into lines as Python counts them, for which a form feed ends no line."""
+    """Split a file into lines as Python counts them: a form feed does not end a line."""
     return source.removesuffix("\n").split("\n")
 
 
-@lru_cache(maxsize=1024)  # more entries than the project has snippets and labs
+@lru_cache(maxsize=1024)  # the project has fewer snippets and labs than this
 def parse_source(source: str) -> ast.Module:
-    """Parse a file, once in a process. SyntaxError and ValueError as `ast.parse` raises them."""
+    """Parse a file, once in a process. Raises SyntaxError and ValueError as `ast.parse` does."""
     return ast.parse(source)
 
 
@@ -183,10 +185,10 @@ class Failure:
     next_step: str = ""
 
 
-#: raised: an error; assertion: a failed assert; exit: sys.exit or os._exit; signal: killed by a
-#: signal; timeout, memory, output: over its limit; files: over its limit, or the disk is full;
-#: did_not_raise: the expected error did not occur; artifact: a shown artifact cannot be read back;
-#: worker: the engine lost the process.
+#: The causes of a failure. raised: an error; assertion: a failed assert; exit: sys.exit or
+#: os._exit; signal: killed by a signal; timeout, memory, output: the run exceeded this limit;
+#: files: the run exceeded this limit, or the disk is full; did_not_raise: the expected error did
+#: not occur; artifact: a shown artifact cannot be read back; worker: the engine lost the process.
 CAUSES = (
     *("raised", "assertion", "exit", "signal", "timeout", "memory", "output"),
     "files",

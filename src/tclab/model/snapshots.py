@@ -1,6 +1,6 @@
-"""The identities of a compile's parts: the form in which two compiles are compared.
+"""Define the identities of a compile's parts, by which two compiles are compared.
 
-No time is in it, no address, no folder, and nothing that another process would name otherwise, so
+A snapshot has no time, address, folder, or name that another process would choose differently, so
 that the same code compiled twice gives equal snapshots. `tclab.compare` makes and compares them.
 """
 
@@ -14,16 +14,17 @@ from tclab.model.codec import kind, read_json, write_json
 from tclab.model.findings import FINDING_KINDS
 
 SNAPSHOT_FORMAT = "tclab snapshot 1"
-#: The cause of an error for an empty snapshot, which would equal every other empty one.
+#: The cause of the error for an empty snapshot, which cannot be compared: all empty snapshots are
+#: equal.
 NOTHING = "nothing was compiled: there is no graph, and no break says why"
 
 
 @kind("break-identity")
 @dataclass(frozen=True)
 class BreakIdentity:
-    """The identity of a graph break: `what` is PyTorch's registry id, or the reason if it has none;
-    `line` is the text of the user's line, not its number. `skipped` means that the whole function
-    runs without compiling.
+    """The identity of a graph break: `what` is PyTorch's registry id, or the reason if the break
+    has no id; `line` is the text of the user's line, not its number. `skipped` means that the whole
+    function runs without compiling.
     """
 
     kind: ClassVar[str]
@@ -55,7 +56,9 @@ class RecompileIdentity:
 @kind("graph-counts")
 @dataclass(frozen=True)
 class GraphCounts:
-    """The operators of one graph of one stage: name → number."""
+    """The operators of one graph of one stage: `operators` maps each operator to the number of its
+    nodes.
+    """
 
     kind: ClassVar[str]
     stage: str
@@ -67,10 +70,11 @@ class GraphCounts:
 class KernelIdentity:
     """One generated kernel.
 
-    `operators` are what was fused in it. `text` is the digest of its source as it was written;
-    `body` what it computes, with buffers, values and indices named by the order in which they
-    occur; `launch` what Inductor's heuristics read beside it: sizes, which pointers divide by
-    sixteen. `bytes` are those it moves by Inductor's count. None where it is not known.
+    `operators` are the ATen operators that it fuses. `text` is the digest of its source. `body` is
+    its computation, in which buffers, values and indices are renamed in the order in which they
+    occur. `launch` holds the further inputs of Inductor's heuristics, such as sizes and the
+    pointers that are divisible by 16. `bytes` is Inductor's count of the bytes that it reads and
+    writes. None means not known.
     """
 
     kind: ClassVar[str]
@@ -100,9 +104,9 @@ class KernelIdentity:
 @kind("finding-identity")
 @dataclass(frozen=True)
 class FindingIdentity:
-    """The identity of a finding: the `name` of its kind, and its `subject`: the text of the user's
-    lines, or what it says without numbers. The cost is no part of the identity. `amount` and `unit`
-    keep a cost that is computed or counted; a measured time is left out.
+    """The identity of a finding: the `name` of its kind and its `subject`, which is the text of the
+    user's lines, or the finding's text without numbers. The cost is not part of the identity.
+    `amount` and `unit` are a computed or counted cost; a measured time is left out.
     """
 
     kind: ClassVar[str]
@@ -121,12 +125,13 @@ class FindingIdentity:
 class Snapshot:
     """The identities of one compile. `target` is a GPU's name, '' for this machine.
 
-    `library_calls` counts calls by name. `python_guards` of the `guards` run Python code at each
-    call. `skipped_graphs` are the reasons why CUDA graphs were not recorded. `planned_bytes` are
-    the most that the wrappers' own buffers take at once, the largest of all graphs; None where a
-    size has no value. `agreement` is the verdict on the results beside eager's: ``equal``,
-    ``differs``, ``random``, or '' where they were not compared. `findings` are those that none of
-    the other parts tells; None where there are no rules for them, as in files of earlier versions.
+    `library_calls` counts calls by name. `guards` counts the guards, and `python_guards` those of
+    them that run Python code at each call. `skipped_graphs` are the reasons why CUDA graphs were
+    not recorded. `planned_bytes` is the most memory that the buffers of one graph's wrapper take at
+    once, for the graph with the most; None if a size is not known. `agreement` is the verdict on
+    the results compared with eager's: ``equal``, ``differs``, ``random``, or '' if they were not
+    compared. `findings` are the findings that no other part shows; None if the file's version had
+    no rules for them.
     """
 
     kind: ClassVar[str]

@@ -60,8 +60,8 @@ class Clause:
 
     @classmethod
     def parse(cls, text: str) -> Clause:
-        """Parse the text of a clause. ValueError names a bound that it cannot parse, or bounds
-        that no release meets together.
+        """Parse the text of a clause. Raises ValueError for a bound that cannot be parsed, or for
+        bounds that no release meets together.
         """
         bounds = tuple(_parse_bound(part.strip()) for part in text.split(",")) if text else ()
         clause = cls(bounds)
@@ -70,8 +70,8 @@ class Clause:
         return clause
 
     def _list_edges(self) -> Iterator[Version]:
-        """Yield each bound's release and the ones next to it. A clause that none of these releases
-        meets is met by no release.
+        """Yield each bound's release and the two releases next to it. If none of these releases
+        meets the clause, no release does.
         """
         for _, bound in self.bounds:
             for minor in (bound.minor - 1, bound.minor, bound.minor + 1):

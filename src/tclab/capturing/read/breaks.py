@@ -1,8 +1,8 @@
 """Read the distinct graph breaks from the reasons that Dynamo writes to the structured trace.
 
-Dynamo writes a reason for each compile that meets a break. So the same break occurs again if a
-frame is recompiled, or if a function that Dynamo failed to inline is then compiled on its own.
-The reader counts it once. A whole frame that Dynamo skips is one break with `skipped`; its graph
+Dynamo writes a reason for each compile that meets a break. So the same break appears again if a
+frame is recompiled, or if Dynamo fails to inline a function and then compiles it alone. The reader
+counts such a break once. A whole frame that Dynamo skips is one break with `skipped`; its graph
 never ran, and is not counted.
 """
 
@@ -49,7 +49,7 @@ _OF_OPERATOR = re.compile(r"^ *Original traceback:\n(?P<stack>(?:.+\n)+)", re.MU
 
 
 def read_breaks(trace: Trace) -> Breaks:
-    """Return all graph breaks, and the number of graphs, recompiles not counted."""
+    """Return all graph breaks, and the number of graphs without those of recompiles."""
     frames = frames_by_compile(trace)
     failed = failed_compiles(trace)
     distinct: list[tuple[str, Break]] = []  # the frame's number, the break
@@ -68,8 +68,8 @@ def read_breaks(trace: Trace) -> Breaks:
 
 
 def _list_reasons(trace: Trace) -> list[Event[object]]:
-    """Return the events with the reason of a break. Tracebacks of failed compiles are left out, and
-    so are the breaks of a compile that an error ended: the metrics have that error.
+    """Return the events with the reason of a break. Tracebacks of failed compiles are left out. The
+    breaks of a compile that an error ended are left out, too, because the metrics have that error.
     """
     ended = {e.compile_id for e in trace.select(names.METRICS) if _is_ended(e.data)}
     events = trace.select("dynamo_graph_break_reason")
@@ -77,7 +77,9 @@ def _list_reasons(trace: Trace) -> list[Event[object]]:
 
 
 def _is_ended(data: names.CompileMetrics) -> bool:
-    """Return whether an error, and no graph break that skips the frame, ended the compile."""
+    """Return whether the compile ended by an error other than a graph break that skips the
+    frame.
+    """
     return data.get("fail_type") not in (None, "", "Unsupported")
 
 
@@ -91,9 +93,9 @@ def _read_break(event: Event[object], frame: Frame | None, failed: bool) -> Brea
 def _stack_of_break(
     message: str, stack: tuple[SourceLine, ...], frame: Frame | None
 ) -> tuple[SourceLine, ...]:
-    """Return the lines from the compiled frame on. An operator on which the backend failed has its
-    own lines. If the frame is not in `stack`, which then has its callers, the frame itself is
-    returned.
+    """Return the lines of a break's stack from the compiled frame inwards, or the frame's line if
+    the stack has only the frame's callers. If the backend failed on an operator, return the
+    operator's lines.
     """
     if operator := _OF_OPERATOR.search(message):
         return printed_stack(textwrap.indent(textwrap.dedent(operator["stack"]), "  "))
@@ -149,7 +151,9 @@ def _parse_fields(message: str) -> dict[str, str]:
 
 
 def _headline(message: str) -> str:
-    """Return the line that names the kind of break: the last line before the explanation."""
+    """Return the line of the message that names the kind of break, the last one before the
+    explanation.
+    """
     if raised := _RAISED.match(message):
         return f"the compile failed: {raised['error']}"
     head = message.split("\n  Explanation: ")[0]

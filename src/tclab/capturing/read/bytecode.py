@@ -15,7 +15,7 @@ from tclab.text.scrub import scrub
 
 @dataclass(frozen=True)
 class FrameBytecode:
-    """The bytecode of one compile: the original and Dynamo's rewritten one."""
+    """The bytecode of one compile, as the original listing and as Dynamo rewrote it."""
 
     compile_id: str
     code: CodeType  # the function's own code object

@@ -1,4 +1,4 @@
-"""Read which graphs PyTorch's caches take, and why they do not take the others."""
+"""Read which graphs PyTorch's caches can keep, and why they cannot keep the others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ _UNCACHED_OPERATOR = re.compile(r"HigherOrderOperator:? (?P<name>\w+)")
 
 
 def read_cachings(trace: Trace, graphs: Sequence[Graph]) -> tuple[Caching, ...]:
-    """Return each cache's result for each graph; `graphs` are Dynamo's, which have the lines."""
+    """Return each cache's result for each graph. `graphs` are Dynamo's graphs, from which the
+    user's lines come.
+    """
     of_compile = {graph.compile_id: graph for graph in graphs}
     found = []
     for event in read_cache_events(trace):
@@ -44,7 +46,7 @@ def read_cachings(trace: Trace, graphs: Sequence[Graph]) -> tuple[Caching, ...]:
 
 @dataclass(frozen=True)
 class CacheEvent:
-    """What a cache did with a graph; `data` are the fields that PyTorch wrote about it."""
+    """A record of what a cache did with a graph; `data` are the fields of PyTorch's record."""
 
     compile_id: str
     cache: str  # AOTAutograd or Inductor
@@ -53,7 +55,7 @@ class CacheEvent:
 
     @property
     def reason(self) -> str:
-        """Why the cache does not take the graph, in PyTorch's words, or ''."""
+        """The reason, in PyTorch's words, why the cache does not keep the graph, or ''."""
         return str(self.data.get("cache_bypass_reason") or "")
 
 
@@ -63,14 +65,14 @@ def read_cache_events(trace: Trace) -> Iterator[CacheEvent]:
         if match := _CACHE_EVENT.fullmatch(event.name):
             try:
                 data = json.loads(event.payload or "{}")
-            except ValueError:  # a log that was cut
+            except ValueError:  # the log was cut off
                 data = {}
             fields = data if isinstance(data, dict) else {}
             yield CacheEvent(event.compile_id, _CACHES[match["cache"]], match["state"], fields)
 
 
 def clean(reason: str) -> str:
-    """Return a reason in one line, as any machine would have printed it."""
+    """Return a reason in one line, without the addresses and paths of this machine."""
     return scrub(" ".join(reason.split()))
 
 

@@ -32,8 +32,8 @@ class Frame:
 
 
 def frames_by_compile(trace: Trace) -> dict[str, Frame]:
-    """Map each compile id to the frame that was compiled. A compile that ended before it began, as
-    at the recompile limit, gets the frame of the first compile of the same code.
+    """Map each compile id to the frame that was compiled. A compile without a start event, as at
+    the recompile limit, gets the frame of the first compile of the same code.
     """
     frames: dict[str, Frame] = {}
     for event in trace.select(names.START):

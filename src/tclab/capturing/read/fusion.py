@@ -1,4 +1,6 @@
-"""Read the scheduler's decision on each pair of its nodes, from its log and tclab's notes."""
+"""Read the scheduler's decision on each pair of nodes, from the scheduler's log and tclab's
+notes.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from tclab.capturing.trace.events import Event
 from tclab.capturing.trace.notes import FusedNote, FusionQueryNote, LoopBodiesNote
 from tclab.model import FusionPair, FusionPairs, Graph, Node, ScheduledNode
 
-#: Names of the events that `read_pairs` takes.
+#: Names of the events that `read_pairs` reads.
 EVENTS = ("fusion", names.FUSION_QUERY, names.FUSED)
 
 # cannot fuse op0 with op1: no shared data
@@ -67,7 +69,9 @@ class _PairDecisions:
         self.pairs[_pair_key(note)] = fused
 
     def final_pairs(self) -> Iterable[FusionPair]:
-        """Yield each pair with its verdict: a later refusal in the log overrides "possible"."""
+        """Yield each pair with its final verdict. A later refusal in the log overrides
+        "possible".
+        """
         for key, pair in self.pairs.items():
             reason = "" if pair.verdict == "fused" else self.reasons.get(key, "")
             yield replace(pair, reason=reason, verdict="refused" if reason else pair.verdict)

@@ -65,8 +65,8 @@ def _clean_tree(payload: str, files: dict[str, str]) -> str:
 
 
 def restore_file_names(text: str, files: dict[str, str]) -> str:
-    """Replace the file names in the comments of guards, which PyTorch cuts at the left, by full
-    names, and hide the values of environment variables.
+    """Replace the file names in the comments of guards by full names, because PyTorch cuts them off
+    at the left, and hide the values of environment variables.
     """
 
     def insert_full_name(match: re.Match[str]) -> str:

@@ -23,15 +23,15 @@ _SETTING = re.compile(
 _REDUCTION_HINT = re.compile(r"reduction_hint=ReductionHint\.(\w+)")
 #     size_hints={'x': 64, 'r0_': 64},
 _SIZE_HINTS = re.compile(r"size_hints=(\{[^}]*\}|\[[^\]]*\])")
-#: Category of the Triton kernels that the user wrote: we do not know what they compute.
+#: Category of the Triton kernels that the user wrote; their operations are not known.
 _USERS = "user_autotune"
 # # Topologically Sorted Source Nodes: [relu, sum_1], Original ATen: [aten.relu, aten.sum]
 _ATEN = re.compile(r"Original ATen: \[(.*?)\]")
 
 
 def read_kernels(file: OutputCode, direction: str = "", work: Work | None = None) -> list[Kernel]:
-    """Return the kernels in the order of their first calls. `direction` is the graph's: forward,
-    backward or inference. Without `work`, operations and bytes of library calls are not known.
+    """Return the kernels in the order of their first calls. `direction` is forward, backward or
+    inference. Without `work`, operations and bytes of library calls are not known.
     """
     by_line = [
         _generated_kernel(file, definition, direction, work) for definition in file.definitions
@@ -48,7 +48,7 @@ class _OriginFields(TypedDict):
 def _generated_kernel(
     file: OutputCode, definition: Definition, direction: str, work: Work | None
 ) -> tuple[int, Kernel]:
-    """Return the line of the kernel's first call, and the kernel."""
+    """Return (line of the kernel's first call, kernel)."""
     calls, is_cpp = file.calls_to(definition.name), definition.is_cpp
     heuristic = _HEURISTIC.search(definition.code)
     facts = KernelFacts(calls=len(calls), first_call=scrub(ast.unparse(calls[0])) if calls else "")
@@ -128,7 +128,9 @@ def _graph_device(graph: Graph | None) -> str:
 
 
 def _settings_in_source(code: str) -> dict[str, str]:
-    """Return the settings and counts that Inductor writes into a Triton kernel's source."""
+    """Return the settings and counts that Inductor writes into the source of a Triton kernel, by
+    name.
+    """
     settings = dict(_SETTING.findall(code))
     if hint := _REDUCTION_HINT.search(code):
         settings["reduction_hint"] = hint[1]

@@ -14,7 +14,9 @@ LABELS = ("ATen", "Core ATen", "Prims")
 
 
 def read_levels(traced: Iterable[Sequence[CallNote]]) -> Levels:
-    """Return the levels in the order of LABELS. A getitem on an operator's results is no call."""
+    """Return the levels in the order of LABELS. A getitem on an operator's results does not count
+    as a call.
+    """
     result = (
         Level(label, tuple(_level_calls(notes)))
         for label, notes in zip(LABELS, traced, strict=True)

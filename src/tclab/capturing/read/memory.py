@@ -8,7 +8,8 @@ from typing import Any
 
 from tclab.model import MemoryPhase, MemoryRun, Moment
 
-#: An event of Chrome's trace format: name, category, begin and length in microseconds, arguments.
+#: An event in Chrome's trace format, with a name, category, begin and length in microseconds, and
+#: arguments.
 ProfilerEvent = Mapping[str, Any]
 #: Begin and end in microseconds, and the name of an operation or phase.
 Span = tuple[float, float, str]
@@ -53,8 +54,8 @@ def _read_spans(events: Sequence[ProfilerEvent], category: str) -> Iterator[Span
 
 
 def _operation_at(time: float, operations: Sequence[Span]) -> str:
-    """Return the innermost operation that was running at `time`, the one that began last; '' if
-    none was.
+    """Return the operation that was running at `time` and began last, which is the innermost one;
+    '' if none was running.
     """
     running = [name for begin, end, name in operations if begin <= time <= end]
     return (

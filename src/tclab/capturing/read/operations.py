@@ -1,7 +1,7 @@
 """Count the operations of the products in a graph, with the formulas of PyTorch's flop counter.
 
-``torch.utils.flop_counter`` counts a multiply-add as two. A causal attention is the exception: the
-formula counts all scores, and its kernels compute the lower triangle only.
+``torch.utils.flop_counter`` counts a multiply-add as two. For a causal attention the result is
+reduced: the formula counts all scores, but the kernels compute only the lower triangle.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 # torch.ops.aten.mm.default
 _OPERATOR = re.compile(r"torch\.ops\.((?:higher_order\.)?\w+(?:\.\w+)?)")
-#: The operands' type → the format whose rate applies.
+#: The operands' dtype → the format whose rate applies.
 _RATES = {
     "f64": "f64", "c128": "f64", "f32": "f32", "c64": "f32", "f16": "f16", "bf16": "f16",
     "i8": "i8", "u8": "i8",
 }  # fmt: skip
-#: A product without a formula of PyTorch's → the operator whose formula applies.
+#: A product for which PyTorch has no formula → the operator whose formula applies.
 _LIKE = {"aten._int_mm": "aten.mm"}
 #: Operators of ATen that may multiply matrices, for which PyTorch has no formula.
 # aten.mm
@@ -36,7 +36,7 @@ _MAY_MULTIPLY = re.compile(
 
 
 class UnknownSize(Exception):
-    """The error for a formula that needs a size which is not known."""
+    """Raised if a formula needs a size that is not known."""
 
 
 class Operations:
@@ -57,8 +57,9 @@ class Operations:
                 self._parts.setdefault(node.inputs[0], {})[int(node.args.split(", ")[-1])] = node
 
     def count(self, nodes: Iterable[Node]) -> tuple[int | None, str]:
-        """Return the number of operations of these nodes and the format of the operands of the
-        largest product: (0, "") without a product; the number is None if a size is not known.
+        """Return the number of operations of these nodes, and the format of the operands of the
+        largest product. Without a product return (0, ""). The number is None if a size is not
+        known.
         """
         counted = [(node, self._count_operations(node)) for node in nodes if is_product(node)]
         if not counted:
@@ -78,7 +79,7 @@ class Operations:
             operations = int(formula(*args, **kwargs, out_val=self._make_result(node)))
             computed, scores = _computed_scores(name, args, kwargs)
             return operations * computed // scores
-        except Exception:  # a formula asserts the properties that it needs of the arguments
+        except Exception:  # a formula asserts what it requires of its arguments
             return None
 
     def _find_rate(self, node: Node) -> str:
@@ -96,7 +97,7 @@ class Operations:
     # ---------------------------------------------------------------- a formula's arguments
 
     def _read_arguments(self, node: Node) -> tuple[list[Any], dict[str, Any]]:
-        """Return the arguments of a node's call: tensors without data, and literals."""
+        """Return the arguments of a node's call; tensors have no data."""
         call = ast.parse(f"call({node.args})", mode="eval").body
         assert isinstance(call, ast.Call)
         keywords = {k.arg: self._value(k.value) for k in call.keywords if k.arg}
@@ -109,7 +110,8 @@ class Operations:
             return [self._value(element) for element in value.elts]
         if isinstance(value, ast.Constant):
             return value.value
-        return self.sizes.number(ast.unparse(value))  # such as -1; None for a dtype or a device
+        # a number such as -1; None for a dtype or a device
+        return self.sizes.number(ast.unparse(value))
 
     def _make_result(self, node: Node) -> Any:
         parts = self._parts.get(node.name)
@@ -138,8 +140,8 @@ def operator_name(node: Node) -> str:
 
 
 def is_product(node: Node) -> bool:
-    """Return whether the node is a matrix product, a convolution or an attention, or may hide one:
-    an operator that is not ATen's, or one whose number of scores a mask decides.
+    """Return whether the node is, or may contain, a matrix product, a convolution or an attention.
+    An operator outside of ATen may, and so may one whose mask decides the number of scores.
     """
     name = operator_name(node)
     if not name or _LIKE.get(name, name) in _load_formulas():
@@ -148,9 +150,7 @@ def is_product(node: Node) -> bool:
 
 
 def _computed_scores(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[int, int]:
-    """Return how many scores an attention computes, and the number of all scores; (1, 1) if it
-    computes all.
-    """
+    """Return (computed scores, all scores) of an attention; (1, 1) if it computes all scores."""
     if "attention" not in name:
         return 1, 1
     import torch

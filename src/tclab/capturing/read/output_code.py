@@ -100,7 +100,7 @@ class OutputCode:
 
     @cached_property
     def lines(self) -> list[str]:
-        """The text as a list of lines."""
+        """The lines of the text."""
         return source_lines(self.text)
 
     def _kernel_lines(self) -> Iterator[tuple[int, list[Node]]]:
@@ -113,8 +113,8 @@ class OutputCode:
             yield call.lineno, self.computed_nodes(None, [call])
 
     def computed_nodes(self, definition: Definition | None, calls: list[ast.Call]) -> list[Node]:
-        """Return the nodes that these calls compute, in the order of the graph: by `kernel_nodes`,
-        or else by the comment above the definition.
+        """Return the nodes that these calls compute, in the order of the graph. They come from
+        `kernel_nodes`, or else from the comment above the definition.
         """
         names = {name for call in calls for name in self.kernel_nodes.get(self._handle(call), ())}
         if not names and definition:
@@ -132,8 +132,8 @@ class OutputCode:
         return {node.name: position for position, node in enumerate(nodes)}
 
     def _handle(self, call: ast.Call) -> str:
-        """Return the debug handle of a call, from the nearest comment above it. '' if there is no
-        handle, or if it names another kernel.
+        """Return the debug handle of a call, from the nearest comment above the call; '' if there
+        is none, or if it names another kernel.
         """
         handles_above = bisect_left(self._handle_lines, call.lineno)
         handle = self._handles[self._handle_lines[handles_above - 1]] if handles_above else ""
@@ -218,7 +218,9 @@ def _device(call: ast.Call, kind: str) -> str:
 
 
 def _find_calls(tree: ast.Module) -> tuple[ast.Call, ...]:
-    """Return the calls in functions that are statements or assigned values, top to bottom."""
+    """Return the calls that are statements or assigned values within functions, from top to
+    bottom.
+    """
     calls: dict[tuple[int, int], ast.Call] = {}
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef):

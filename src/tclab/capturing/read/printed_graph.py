@@ -1,9 +1,9 @@
 """Parse the Python text that PyTorch prints for an FX graph into nodes.
 
-The structured trace has graphs as text only, and the text has all that a Graph needs: it is
-Python, each value is annotated with dtype, sizes and device, and comments name the user's
-line. So one parser serves all stages, all versions of torch, and ``with capture()``. The tests
-compare its result with the nodes of real GraphModules.
+The structured trace has graphs as text only, and the text has all that a Graph needs: it is Python,
+each value is annotated with dtype, sizes and device, and comments name the user's line. So one
+parser works for all stages, all versions of PyTorch, and ``with capture()``. The tests compare its
+result with the nodes of real GraphModules.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def _find_forward(tree: ast.Module) -> ast.FunctionDef | None:
 
 
 def _read_sources(code: str) -> Iterator[tuple[int, SourceLine]]:
-    """Yield each line's number with its user line. FX prints a comment when the user line changes;
-    the comment holds for all lines up to the next comment.
+    """Yield each line number with the user's line. FX prints a comment when the user's line
+    changes, so a comment applies to all lines up to the next comment.
     """
     current: SourceLine | None = None
     for number, line in enumerate(source_lines(code), 1):
@@ -229,7 +229,8 @@ class _Reader:
 
     def _read_output(self, statement: ast.Return, value: ast.expr) -> None:
         self._add_unbound_arguments()
-        inputs = tuple(n for n in _names_read([value]) if n in self.nodes)  # placeholders included
+        # the inputs include placeholders
+        inputs = tuple(n for n in _names_read([value]) if n in self.nodes)
         name = next(name for name in _numbered_names("output") if name not in self.nodes)
         self._store(Node(name, "output", "output", ast.unparse(value), inputs), statement.lineno)
 

@@ -1,4 +1,4 @@
-"""Read the recompiles with the guards that failed, and the symbols for sizes."""
+"""Read the recompiles, with the guards that failed, and the symbolic sizes."""
 
 from __future__ import annotations
 
@@ -51,9 +51,7 @@ def _read_reasons(event: Event[object], trace: Trace, files: dict[str, str]) -> 
 
 
 def read_symbols(trace: Trace) -> Symbols:
-    """Return the symbols without duplicates, which arise because a frame that restarts creates its
-    symbols again.
-    """
+    """Return each symbol once. A frame that restarts creates its symbols again."""
     unique: dict[tuple[str, str, str], Symbol] = {}
     for event in trace.select(names.CREATED_SYMBOL):
         data = event.data

@@ -36,7 +36,9 @@ def strip_location(verbose: str) -> str:
 
 
 def entry_id(entry: Any) -> str:
-    """Return the entry's compile id, with the function as frame 0: ``0/1`` for the second entry."""
+    """Return the entry's compile id as if the function were frame 0: ``0/1`` for the second
+    entry.
+    """
     return f"0/{str(entry.compile_id).rpartition('/')[2]}"
 
 
@@ -53,14 +55,16 @@ def observe_call(
 
 
 def bind_arguments(fn: Callable[..., Any], args: tuple[object, ...]) -> dict[str, object]:
-    """Return the local variables with which a call of `fn` begins, by name."""
+    """Return the values of the local variables at the begin of a call of `fn`, by name."""
     bound = inspect.signature(fn).bind(*args)
     bound.apply_defaults()
     return dict(bound.arguments)
 
 
 def summarize_arguments(values: dict[str, object]) -> str:
-    """Describe arguments in a row's heading, without modules: ``x[8, 4], power=2``."""
+    """Describe arguments in short, without modules, for the heading of a row: ``x[8, 4],
+    power=2``.
+    """
     shown = {n: v for n, v in values.items() if not isinstance(v, torch.nn.Module)}
     return ", ".join(_summarize_value(name, value) for name, value in shown.items())
 

@@ -11,7 +11,7 @@ from tclab.capturing.trace.events import Trace
 def runs_in_first_call(trace: Trace) -> dict[str, int] | None:
     """Map each compile to the runs of its graph in the first call; None if they were not counted.
 
-    If forward and backward ran unequally often, the larger number counts.
+    If a forward and its backward ran different numbers of times, the larger number counts.
     """
     if not trace.select(names.CALLED):
         return None

@@ -18,8 +18,7 @@ from tclab.model import Node
 #: Symbol → the size for which Dynamo created it.
 Hints = Mapping[str, int]
 
-# The bits of an element are the first number.
-# f32
+# The first number is the bits of an element. f32
 _BITS = re.compile(r"[a-z]+(\d+)")
 _BINARY: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
@@ -35,7 +34,7 @@ _CALLS: dict[str, Callable[..., int]] = {
 
 @dataclass(frozen=True)
 class Sizes:
-    """The sizes of values, computed with the `hints` of their symbols."""
+    """Computes the sizes of values with the `hints` of their symbols."""
 
     hints: Hints = field(default_factory=dict)
 

@@ -32,7 +32,9 @@ def read_steps(trace: Trace) -> Steps:
 
 
 def _added_nodes(notes: Sequence[StepNote]) -> Iterator[tuple[str, ...]]:
-    """Yield the nodes that each instruction added, which are those that only the next note has."""
+    """Yield the nodes that each instruction added: the nodes that the next note has and this one
+    lacks.
+    """
     for note, next_note in zip(notes, [*notes[1:], None]):
         added = next_note.nodes[len(note.nodes) :] if next_note is not None else ()
         yield added

@@ -48,7 +48,9 @@ _AUTOTUNING_SUFFIXES = ("_template_autotuning", "_template_precompiling")
 
 
 def read_compile_time(trace: Trace) -> CompileTime:
-    """Return the seconds of each phase without its inner phases, in the order of `_PHASES`."""
+    """Return the seconds of each phase, without the time of inner phases, in the order of
+    `_PHASES`.
+    """
     seconds: dict[str, float] = defaultdict(float)
     counts: dict[str, int] = defaultdict(int)
     stacks: dict[object, list[tuple[str, str]]] = defaultdict(list)
@@ -86,8 +88,8 @@ def read_timeline(trace: Trace) -> Chart:
 
 
 def _close_event(stack: list[tuple[str, float]], name: str, now: float) -> Iterator[Span]:
-    """Yield the phases that end with the event `name`: the event's own, and those still open inside
-    it.
+    """Yield the phases that end with the event `name`: its own phase, and the phases still open
+    inside it.
     """
     while name in [open_ for open_, _ in stack]:
         inner, begin = stack.pop()
@@ -126,7 +128,9 @@ def _count_compiles(trace: Trace) -> int:
 def _enter_or_leave(
     stack: list[tuple[str, str]], data: ChromeEvent, counts: dict[str, int]
 ) -> None:
-    """Push a phase that begins; pop one that ends, together with those still open inside it."""
+    """Push a phase that begins. Pop a phase that ends, together with the phases still open inside
+    it.
+    """
     name = data["name"]
     if data["ph"] == "B":
         own_phase = "Autotuning" if name.endswith(_AUTOTUNING_SUFFIXES) else _PHASES.get(name, "")

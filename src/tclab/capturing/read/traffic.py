@@ -1,4 +1,4 @@
-"""Count the bytes that library calls and whole graphs read and write at least: each tensor once."""
+"""Count the least bytes that library calls and whole graphs read and write: each tensor once."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Traffic:
         return sum(known) if known and len(known) == len(read) + len(written) else None
 
     def count_boundary_bytes(self) -> int | None:
-        """Return the bytes that one run of the graph reads of its inputs and writes to its outputs;
-        None if a size is not known.
+        """Return the bytes of the inputs that one run of the graph reads plus the bytes of its
+        outputs; None if a size is not known.
         """
         inputs = {name for name, node in self.nodes.items() if node.op == "placeholder"}
         computing = [n for n in self.nodes.values() if n.op.startswith("call") and not _is_view(n)]
@@ -62,8 +62,8 @@ class Traffic:
         return sum(known) if len(known) == len(read) + len(written) else None
 
     def _map_reads(self, computing: Iterable[Node]) -> dict[str, int | None]:
-        """Map each tensor that these nodes read, directly or through views, to the bytes read: the
-        sum over the views, but at most the tensor's own.
+        """Map each tensor that these nodes read, directly or through views, to the bytes read. The
+        bytes are the sum over the views, but at most the size of the tensor.
         """
         views: dict[str, dict[str, int | None]] = {}
         for node in computing:
@@ -87,7 +87,9 @@ class Traffic:
         return sum(parts) if own is None else min(own, sum(parts))
 
     def _list_results(self, computing: Iterable[Node], names: set[str]) -> Iterator[Node]:
-        """Yield the values that the call leaves to other nodes; parts in place of a tuple."""
+        """Yield the results of the call that other nodes read; the parts of a tuple in place of the
+        tuple.
+        """
         for node in computing:
             users = self.users.get(node.name, [])
             if node.shape is None:
@@ -96,7 +98,7 @@ class Traffic:
                 yield node
 
     def _find_root(self, node: Node) -> Node:
-        """Return the value whose memory a view shows; for any other node, the node itself."""
+        """Return the node whose memory a view shows; for any other node, return the node itself."""
         while self._is_view(node) and node.inputs and node.inputs[0] in self.nodes:
             node = self.nodes[node.inputs[0]]
         return node

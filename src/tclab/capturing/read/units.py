@@ -35,8 +35,8 @@ _EVENTS = (
 @dataclass(frozen=True)
 class CompiledKernel:
     """A compiled Triton kernel. `configuration` is the one it was compiled with, `candidates` are
-    all that Inductor tries; `resources` is None without a binary; `ptx_lines` maps each line of
-    SASS to the line of PTX that it was made from.
+    all configurations that Inductor tries; `resources` is None without a binary; `ptx_lines` maps
+    each line of SASS to the line of PTX that it was made from.
     """
 
     name: str
@@ -56,11 +56,11 @@ class Unit:
     """Inductor's compile of one graph. `ir` and `wrapper` are None if the compile ended before
     these stages.
 
-    `direction` is forward, backward or inference. `output` is the parsed output code, `wrapper`
-    the same file as a listing. `loop_bodies` and `kernel_notes` name the nodes for which Inductor
-    made each loop of the IR and each line of a kernel. `Capture.compile_kernels` fills `compiled`.
-    `boundary` are the bytes that a run reads of the graph's inputs and writes to its outputs; None
-    if not known.
+    `direction` is forward, backward or inference. `output` is the parsed output code, `wrapper` the
+    same file as a listing. `loop_bodies` and `kernel_notes` name the nodes for which Inductor made
+    each loop of the IR and each line of a kernel. `Capture.compile_kernels` fills `compiled`.
+    `boundary` counts the bytes of the inputs that a run of the graph reads plus the bytes of its
+    outputs; None if not known.
     """
 
     index: int  # counted from 0
@@ -91,9 +91,9 @@ class Unit:
 def read_units(
     trace: Trace, post_grad: tuple[Graph, ...], *, count_work: bool = True
 ) -> tuple[Unit, ...]:
-    """Return one Unit for each compile of Inductor's, in order. `post_grad` are the graphs that it
-    lowered, in the same order, because Inductor's compiles do not nest. Counting operations and
-    bytes needs PyTorch.
+    """Return one Unit for each of Inductor's compiles, in order. `post_grad` are the graphs that
+    Inductor lowered; they have the same order, because its compiles do not nest. With `count_work`,
+    operations and bytes are counted, which needs PyTorch.
     """
     unique, work = _UniqueNames(), WorkOfTrace.read(trace) if count_work else None
     return tuple(

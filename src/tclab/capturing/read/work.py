@@ -39,13 +39,13 @@ class Work:
 
     @cached_property
     def boundary(self) -> int | None:
-        """Bytes that one run reads of the graph's inputs and writes to its outputs."""
+        """Bytes of the inputs that one run of the graph reads plus the bytes of its outputs."""
         return self.traffic.count_boundary_bytes()
 
 
 @dataclass(frozen=True)
 class WorkOfTrace:
-    """Makes the Work of each graph of a trace."""
+    """Makes a Work for each graph of a trace."""
 
     hints: dict[str, dict[str, int]]
     precisions: dict[str, str]

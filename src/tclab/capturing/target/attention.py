@@ -1,7 +1,7 @@
-"""Choose the kernel of scaled_dot_product_attention for a target by PyTorch's own rules.
+"""Choose the kernel of scaled_dot_product_attention for a target as PyTorch's own rules do.
 
-The rules are in `sdpa.versions`. PyTorch's own C++ does the rest, given the number of the chosen
-backend: padding, masks and the call of its operator.
+The rules are in `sdpa.versions`. PyTorch's own C++ gets the number of the chosen backend and does
+the rest: it pads, converts masks and calls the backend's operator.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _choosers: list[AttentionChooser] = []
 
 @contextmanager
 def choosing_attention_for(target: Target) -> Iterator[None]:
-    """Choose attention kernels within the block as on `target`, whoever calls attention.
+    """Choose attention kernels within the block as on `target`, for all calls of attention.
 
     `run_attention` replaces two kernels of the composite operator in the dispatcher: autograd's for
     CUDA, and the decomposition, which runs without autograd.
@@ -48,7 +48,7 @@ def choosing_attention_for(target: Target) -> Iterator[None]:
 
 @contextmanager
 def _setting_first_call_order(chooser: AttentionChooser) -> Iterator[None]:
-    """Set, for the block, the order of backends that the first call in a process sets
+    """Set the order of backends for the block, as PyTorch does at the first call in a process
     (sdp_utils.cpp: priority_order).
     """
     saved, version = torch._C._get_sdp_priority_order(), chooser.version
@@ -113,7 +113,8 @@ def run_attention(
 def _backend_number(chooser: AttentionChooser, call: Call) -> int:
     choice = chooser.choose(call)
     if choice.backend == "error":
-        raise RuntimeError("No available kernel. Aborting execution.")  # PyTorch's own message
+        # the text of PyTorch's own error
+        raise RuntimeError("No available kernel. Aborting execution.")
     return NUMBERS[choice.backend]
 
 

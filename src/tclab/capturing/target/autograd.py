@@ -1,9 +1,9 @@
 """Run the autograd engine in Python, for tensors of a device that is not there.
 
-PyTorch's engine asks the accelerator for streams, even while AOTAutograd traces a backward on
-fake tensors, and fails without one. Tracing needs no streams, only the engine's order: of the nodes
-that have all their gradients, the one with the highest sequence number runs first; sums are
-``old + new``; and each gradient gets the shape and dtype of the value that it belongs to
+PyTorch's engine asks the accelerator for streams, even while AOTAutograd traces a backward on fake
+tensors, and fails without one. Tracing needs no streams, only the engine's order and its results.
+Among the nodes with all gradients, the one with the highest sequence number runs first. Gradients
+are summed as ``old + new``, and each gets the shape and dtype of its value
 (torch/csrc/autograd/engine.cpp: evaluate_function, validate_outputs; input_buffer.cpp).
 """
 
@@ -118,7 +118,9 @@ class _BackwardPass:
             buffer[number] = gradient if old is None else old + gradient
 
     def _push(self, node: Node) -> None:
-        """Queue a node: accumulators of leaves first, the others by falling sequence number."""
+        """Queue a node. Accumulators of leaves run first, then the other nodes by falling sequence
+        number.
+        """
         self.order += 1
         rank = -(1 << 64) if _is_leaf(node) else -node._sequence_nr()
         heapq.heappush(self.ready, (rank, self.order, node))
@@ -163,7 +165,7 @@ def _count_edges(roots: Iterable[Node], needed: set[Node]) -> dict[Node, int]:
 
 
 def _apply(node: Node, buffer: Gradients) -> Gradients:
-    """Run one node: by `apply` for a Python autograd.Function, else by a call."""
+    """Run one node: call `apply` of a Python autograd.Function, or else the node itself."""
     is_python = isinstance(node, torch.autograd.function.BackwardCFunction)
     result = node.apply(*buffer) if is_python else node(*buffer)
     return list(result) if isinstance(result, tuple) else [result]

@@ -1,7 +1,7 @@
 """`capture(fn, target="h200")`: the stages of a compile on a named GPU, without that GPU.
 
-The graphs, IR, wrapper and kernels are exactly those that the same PyTorch makes on the device; or
-a TargetError says which operator's code cannot be known, and what to do.
+The graphs, IR, wrapper and kernels are exactly those that the same PyTorch makes on the device. If
+the code of an operator cannot be known, a TargetError names the operator and says what to do.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ _OPTIONS = {"mode", "options", "dynamic", "fullgraph"}
 class TargetOutcome:
     """The outcome of a compile for a target.
 
-    `wrappers` is the output code as Inductor wrote it; `decisions` are the choices that PyTorch
-    would have asked the device for; `alternatives` has, for each graph with open or measured
-    choices, the code for the other answers; `gaps` are the refusals of a part; `on_host` are the
-    operators that run on the CPU, beside the GPU, in graphs that have a C++ kernel.
+    `wrappers` is the output code as Inductor wrote it; `decisions` are the choices for which
+    PyTorch asks a real device. `alternatives` holds the code for the other answers, for each graph
+    with open or measured choices. `gaps` are the refused parts. `on_host` are the operators that
+    run on the CPU in graphs that have a C++ kernel.
     """
 
     wrappers: Wrappers
@@ -65,7 +65,7 @@ class TargetOutcome:
 
 
 class TargetCapture(Capture):
-    """A Capture for a GPU that is not there. `result` is computed by eager PyTorch on the CPU."""
+    """A Capture for a GPU that is not there. Eager PyTorch computes `result` on the CPU."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class TargetCapture(Capture):
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
-        """Inductor's unit of each graph, each followed by units with the kernels that the GPU may
+        """Inductor's unit of each graph, followed by the units with the kernels that the GPU may
         choose instead.
         """
         return alternatives.units_with_alternatives(super().units, self.outcome.alternatives)
@@ -104,8 +104,8 @@ class TargetCapture(Capture):
         return self.results[-1]
 
     def compile_candidates(self) -> Candidates:
-        """Compile all configurations of the kernels that have several, among which the GPU would
-        choose. Each gets its registers, shared memory (bytes) and occupancy.
+        """Compile all configurations of each kernel with more than one, among which the GPU would
+        choose. Return their registers, shared memory (bytes) and occupancy.
         """
         kernels = {kernel.name: kernel for kernel in self.compile_kernels()}
         with stand_in.fake_gpu(self.target):
@@ -130,12 +130,12 @@ def capture_for(
 ) -> TargetCapture:
     """Compile `fn` for `target` as each of `calls` asks, and run it on the CPU.
 
-    A choice that the GPU would make by timing is taken as it was measured on such a GPU; if it was
-    not measured, as is likely, and what depends on it is marked. `assume` says otherwise:
-    ``{"pad": "yes"}`` for all products, ``{"pad: mm of [8, 30]": "yes"}`` for those whose question
-    contains this text, ``both`` for the code with either answer. All patches of PyTorch are undone
-    at the end, also after an error. Raises TargetError for an unknown target and for code that
-    cannot be known without the GPU.
+    A choice that the GPU would make by timing gets the answer measured on such a GPU, or else the
+    likely answer; kernels that depend on it are marked. `assume` overrides the answer: ``{"pad":
+    "yes"}`` for all products, ``{"pad: mm of [8, 30]": "yes"}`` for the products whose question
+    contains this text. The answer ``both`` compiles the code for either answer. All patches of
+    PyTorch are undone at the end, also after an error. Raises TargetError for an unknown target and
+    for code that cannot be known without the GPU.
     """
     device, options, fixed = get(target), dict(options or {}), timed.check_assumptions(assume)
     check.require()
@@ -147,12 +147,12 @@ def capture_for(
     except Exception as error:
         if not mixes_devices(error):
             raise
-    # The GPU would raise, too, so trace all tensors there.
+    # This call would raise on the GPU, too, so trace all tensors there.
     return _capture_once(request, move_numbers=True)
 
 
 def _capture_as_moved(request: _TargetRequest) -> TargetCapture:
-    """Capture with tensors on the CPU, if the function itself moves them to the target."""
+    """Capture a function that itself moves tensors to the target: make these tensors on the CPU."""
     cpu_factories: frozenset[int] = frozenset()
     while True:
         try:

@@ -1,6 +1,6 @@
-"""Make by PyTorch's own rules the choices for which PyTorch asks the GPU, or refuse them by name.
+"""Make the choices for which PyTorch asks the GPU, by PyTorch's own rules, or refuse the operator.
 
-Each refusal is a TargetError with the operator, the user's line and what to do instead.
+A refusal is a TargetError that names the operator and the user's line, and says what to do instead.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from tclab.capturing.target.timing import padding
 from tclab.capturing.target.traced_lines import find_line_of_node, find_traced_line
 from tclab.targets import Target, TargetError
 
-#: Inductor's setting → the reason why it is refused: it times candidates on the GPU, or needs a
-#: CUDA build. An empty reason allows the setting.
+#: Inductor's setting → the reason why the setting is refused: it times candidates on the GPU, or
+#: needs a CUDA build. A setting with an empty reason is allowed.
 _TIMING_SETTINGS = {
     "max_autotune": "times kernels on the GPU",
     "max_autotune_gemm": "times matrix products on the GPU",
@@ -56,7 +56,7 @@ _LIBRARY_OPERATORS = {
 @contextmanager
 def deciding_for(target: Target, backward: bool) -> Iterator[None]:
     """Make the choices of a compile within the block as on `target`, or raise TargetError. Without
-    `backward`, choices for gradients are not made, as no code is shown for them.
+    `backward`, choices for gradients are not made, because their code is not shown.
     """
     from torch._inductor.graph import GraphLowering
     from torch._inductor.runtime import benchmarking
@@ -204,7 +204,7 @@ def _select_conv_backend(*args: Any, **kwargs: Any) -> str:
 def _conv_memory_format(
     data: torch.Tensor, weight: torch.Tensor, backend: str
 ) -> torch.memory_format:
-    """Return the memory format for cuDNN (aten/src/ATen/native/ConvUtils.h:
+    """Return the memory format of a convolution with cuDNN (aten/src/ATen/native/ConvUtils.h:
     cudnn_conv_suggest_memory_format).
 
     For a depthwise convolution PyTorch has a kernel of its own, which takes contiguous tensors;

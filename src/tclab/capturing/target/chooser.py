@@ -16,8 +16,8 @@ from tclab.targets import Target, TargetError
 
 NAME = "scaled_dot_product_attention"
 
-#: PyTorch version and compute capability of the devices that chose as the rules do for each call
-#: tried.
+#: The PyTorch versions and compute capabilities whose devices were asked, and chose as the rules
+#: do.
 VERIFIED = {((2, 11), (9, 0))}
 
 
@@ -59,7 +59,9 @@ class AttentionChooser:
         return allows(call, self.machine(), self._find_rules(call), backend)
 
     def machine(self) -> Machine:
-        """Return the target, its cuDNN, and the present state of PyTorch's switches."""
+        """Return the target with its cuDNN and the current settings of PyTorch's switches for
+        attention.
+        """
         deterministic = torch.are_deterministic_algorithms_enabled()
         warns = torch.is_deterministic_algorithms_warn_only_enabled()
         return Machine(

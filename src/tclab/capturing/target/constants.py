@@ -1,7 +1,7 @@
-"""Compute constants on the CPU that a compile on the GPU computes there.
+"""Compute on the CPU the constants that a compile on a GPU computes on the GPU.
 
-Inductor folds tensors of one value (``torch.zeros(n) + 1``) by running the operators on the
-device. Operators whose result IEEE 754 fixes give the same bits on the CPU; others are refused.
+Inductor folds tensors of one value (``torch.zeros(n) + 1``) by running the operators on the device.
+Operators whose result IEEE 754 defines give the same bits on the CPU; other operators are refused.
 ``torch.tensor([1.0, 2.0])`` in a function becomes a constant of the graph, on the device.
 """
 
@@ -66,8 +66,8 @@ class _RunExactOnCPU(_RunOnCPU):
 
 @contextmanager
 def folding_on_cpu() -> Iterator[None]:
-    """Let Inductor fold uniform values on the CPU during the block. Tracing computes the value of a
-    single number there, too.
+    """Let Inductor fold uniform values on the CPU during the block. Tracing also computes single
+    numbers on the CPU.
     """
     from torch._inductor.fx_passes.joint_graph import UniformValueConstantFolder as Folder
     from torch._inductor.graph import GraphLowering
@@ -130,8 +130,8 @@ def _is_on_target(node: Any) -> bool:
 
 
 def _index_on_target(node: fx.Node) -> None:
-    """Make the index tensors of ``x[..., [-2], :]`` on the device of x, as PyTorch does. Its C++
-    copies a CPU tensor to that device, which fails for a device that is not there.
+    """Make the index tensors of ``x[..., [-2], :]`` on the device of x. PyTorch's C++ would copy a
+    CPU tensor there, which fails if the device is not there.
     """
 
     def make_tensor(part: Any) -> Any:
@@ -172,9 +172,9 @@ def constant(
 def making_constants_on_target() -> Iterator[None]:
     """Let PyTorch's own Python make its constants on the target while a graph is traced.
 
-    A function that Dynamo keeps whole, such as those of torch.masked, and a decomposition call
-    ``torch.tensor(…, device=x.device)``. Without the device, PyTorch would make them on the CPU and
-    trace a copy, which the GPU does not have.
+    Decompositions, and functions that Dynamo does not trace into (such as those of torch.masked),
+    call ``torch.tensor(…, device=x.device)``. Unpatched, PyTorch would make the constant on the CPU
+    and trace a copy to the target, which a GPU's graph does not have.
     """
     original = torch.tensor
 

@@ -1,4 +1,4 @@
-"""Record the decisions made for a target where PyTorch would ask the device."""
+"""Record the decisions that tclab makes for a target in place of the device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Define functions and classes that answer for a GPU that is not there; `stand_in` installs
+"""Define functions and classes that answer in place of a GPU that is not there; `stand_in` installs
 them.
 """
 
@@ -14,7 +14,7 @@ from tclab.targets import Target
 
 Functions = Mapping[str, Callable[..., object]]  # name in ``torch.cuda`` → function
 
-#: The cause of an error where code would run on the target.
+#: The cause of the error that is raised when code would run on the target.
 CANNOT_RUN = "code for a target cannot run here"
 
 
@@ -58,7 +58,7 @@ def cuda_functions(target: Target) -> Functions:
         "get_device_capability": lambda device=None: target.capability,
         "get_device_name": lambda device=None: target.device,
         "is_bf16_supported": lambda including_emulation=True: target.capability >= (8, 0),
-        # Dynamo does not compile PyTorch's own functions; after `fork_rng` it would compile these.
+        # Dynamo does not compile PyTorch's own functions, but would compile these after `fork_rng`.
         "get_rng_state": torch.compiler.disable(lambda device="cuda": cpu_state()),
         "set_rng_state": torch.compiler.disable(lambda state, device="cuda": None),
         "synchronize": lambda device=None: None,

@@ -18,7 +18,7 @@ E = TypeVar("E", bound=BaseException)
 
 @contextmanager
 def noting_refusals_as_gaps() -> Iterator[None]:
-    """Record a TargetError of the block as a gap and go on after the block."""
+    """If the block raises a TargetError, record it as a gap and go on after the block."""
     before = refusals.count_errors()
     try:
         with raising_plain_errors():
@@ -30,8 +30,8 @@ def noting_refusals_as_gaps() -> Iterator[None]:
 
 @contextmanager
 def raising_plain_errors() -> Iterator[None]:
-    """Raise, in place of an error of the block, the TclabError that it wraps, or a TargetError if
-    code needs the GPU itself.
+    """Replace an error of the block by the TclabError that it wraps, or by a TargetError if code
+    needs the GPU itself.
     """
     try:
         yield
@@ -50,14 +50,14 @@ def _tclab_error(error: BaseException | None) -> TclabError | None:
 
 
 def find_wrapped(error: BaseException | None, kind: type[E]) -> E | None:
-    """Return the first error of class `kind` in the chain of an error and those that it wraps, or
+    """Return the first error of class `kind` among an error and the errors that it wraps, or
     None.
     """
     return next((wrapped for wrapped in _wrapped_errors(error) if isinstance(wrapped, kind)), None)
 
 
 def _wrapped_errors(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield the error, then those that it wraps, outermost first."""
+    """Yield the error, then the errors that it wraps, outermost first."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))

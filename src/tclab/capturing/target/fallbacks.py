@@ -1,9 +1,9 @@
 """Run operators without a meta kernel, which PyTorch runs on the device to learn the shapes of
 their results.
 
-For the operators in `_CPU_REPLACEMENTS` PyTorch's source says which shapes they return. Others run
-on the CPU instead, which is noted as a gap; an operator that has no CPU kernel, or that returns one
-of its inputs, is refused.
+The operators in `_CPU_REPLACEMENTS` return the shapes that PyTorch's source states. Any other
+operator runs on the CPU instead, which is noted as a gap. An operator without a CPU kernel, or one
+that returns an input, is refused.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from tclab.targets import TargetError
 
 @contextmanager
 def running_fallbacks_on_cpu() -> Iterator[None]:
-    """Run such operators on the CPU during the block. On the target they would fail, and cause a
-    graph break that the GPU does not have.
+    """Run operators without a meta kernel on the CPU during the block. On the target they would
+    fail, and cause a graph break that a real GPU does not have.
     """
     from torch._subclasses import fake_impls, fake_tensor
 
@@ -115,7 +115,9 @@ def _guess_gap(operator: object) -> TargetError:
 def _gru_cell(
     gates: torch.Tensor, hidden_gates: torch.Tensor, hx: torch.Tensor, *biases: torch.Tensor | None
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Compute _thnn_fused_gru_cell_cuda: hy [batch, width] and workspace [batch, 5 width]."""
+    """Compute _thnn_fused_gru_cell_cuda: return hy [batch, width] and the workspace [batch, 5
+    width].
+    """
     batch, width = hx.shape
     return torch.empty_like(hx, memory_format=torch.contiguous_format), hx.new_empty(
         batch, 5 * width
@@ -125,8 +127,8 @@ def _gru_cell(
 def _gru_cell_backward(
     grad: torch.Tensor, workspace: torch.Tensor, has_bias: bool
 ) -> tuple[torch.Tensor | None, ...]:
-    """Compute _thnn_fused_gru_cell_backward_cuda: the gradients of both gates [batch, 3 width], of
-    hx [batch, width] and of both biases [3 width], or None without biases.
+    """Compute _thnn_fused_gru_cell_backward_cuda: return the gradients of both gates [batch, 3
+    width], of hx [batch, width] and of both biases [3 width] (None without biases).
     """
     batch, width = grad.shape
     gates = [workspace.new_empty(batch, 3 * width) for _ in range(2)]

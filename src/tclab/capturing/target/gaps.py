@@ -1,5 +1,5 @@
-"""Record gaps: refused parts of a function, a graph or a kernel, while the rest is shown. Operators
-that run on the host are recorded, too; they are no gaps.
+"""Record gaps: the refused parts of a function, graph or kernel whose other parts are shown. Also
+record the operators that run on the host, which are not gaps.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tclab.targets import TargetError
 
 @dataclass(frozen=True)
 class HostOperator:
-    """An operator that runs on the CPU, beside the GPU; `place` is the user's line."""
+    """An operator that runs on the CPU although the target is a GPU; `place` is the user's line."""
 
     operator: str
     place: str
@@ -34,13 +34,15 @@ def note_gap(gap: TargetError) -> None:
 
 
 def defer_host_operator(operator: HostOperator) -> None:
-    """Keep an operator of the CPU until `resolve_deferred` has the graph's output code."""
+    """Keep an operator that may run on the CPU until `resolve_deferred` has the graph's output
+    code.
+    """
     _deferred.append(operator)
 
 
 def resolve_deferred(*, has_host_code: bool) -> None:
-    """Record the deferred operators if the output code has a C++ kernel for the host. Else drop
-    them, because Inductor has fused the computation into the GPU's kernels.
+    """Record the deferred operators if the output code has a C++ kernel for the host. Otherwise
+    drop them, because Inductor fused them into the GPU's kernels.
     """
     if has_host_code and _host_operators:
         _host_operators[-1].update(dict.fromkeys(_deferred))

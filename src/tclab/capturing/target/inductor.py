@@ -1,4 +1,4 @@
-"""Compile with Inductor for the target: in full, but no code is loaded or run."""
+"""Compile with Inductor for the target completely, without loading or running the code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Options = Mapping[str, Any]  # arguments of torch.compile, or settings of Induct
 
 @contextmanager
 def stopping_after_code(wrappers: Wrappers) -> Iterator[None]:
-    """Append the output code that Inductor writes within the block to `wrappers`; load none of
+    """Append the output code that Inductor writes within the block to `wrappers`, and do not load
     it.
     """
     from torch._inductor.codecache import PyCodeCache
@@ -54,9 +54,9 @@ def stopping_after_code(wrappers: Wrappers) -> Iterator[None]:
 
 
 def _template_module(source: str, extra: str = "", **options: object) -> types.ModuleType:
-    """Return an empty module in place of a template's kernel (FlexAttention's), which Inductor
-    would load to time it. Inductor reads only its `__file__` and `key`; the output code has the
-    kernel, too.
+    """Return an empty module in place of the module of a template's kernel (FlexAttention's), which
+    Inductor loads only to time it. Inductor reads the module's `__file__` and `key`; the kernel is
+    also in the output code.
     """
     from torch._inductor.codecache import PyCodeCache
 
@@ -100,7 +100,7 @@ def patching_settings(backward: bool) -> Iterator[None]:
 
 
 class NeedsCPUFactories(Exception):
-    """Raised where a graph moves tensors to the target itself: `factories` must make them on the
+    """Raised if a graph itself moves tensors to the target; then `factories` must make them on the
     CPU.
     """
 

@@ -1,6 +1,6 @@
 """Separate Inductor's patterns for the target from those for this machine's own device.
 
-Inductor traces its patterns on first use, for the device that it compiles for then.
+Inductor traces its patterns once, for the device for which it compiles first.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 from unittest import mock
 
-#: Modules of torch._inductor.fx_passes that may hold patterns; some versions lack some of them.
+#: Modules of torch._inductor.fx_passes that may have patterns; not every version has all of them.
 _PASSES = (
     *("joint_graph", "post_grad", "pre_grad", "pad_mm", "fuse_attention", "misc_patterns"),
     *("freezing_patterns", "decompose_mem_bound_mm", "replace_random", "binary_folding"),
@@ -67,7 +67,7 @@ def using_target_patterns() -> Iterator[None]:
 def _skipping_duplicates() -> AbstractContextManager[object]:
     """Let Inductor skip patterns that are registered already, as after a compile for this machine.
 
-    2.13 raises on a duplicate: the same pattern with the same graph.
+    PyTorch 2.13 raises an error for a duplicate, which is the same pattern with the same graph.
     """
     from torch._inductor import pattern_matcher
 

@@ -15,8 +15,8 @@ _errors: list[Exception] = []
 
 
 def remember_errors(replacement: Callable[P, R]) -> Callable[P, R]:
-    """Wrap a replacement of a PyTorch function so that each error is kept, even if PyTorch catches
-    it.
+    """Wrap the replacement of a PyTorch function so that each of its errors is kept, even if
+    PyTorch catches the error.
     """
 
     @functools.wraps(replacement)
@@ -48,7 +48,7 @@ def raising_first_error() -> Iterator[None]:
 
 
 def forget_errors_after(count: int) -> None:
-    """Drop all errors but the first `count`, because the others were reported as gaps."""
+    """Drop all errors after the first `count`, because they were reported as gaps."""
     del _errors[count:]
 
 

@@ -1,7 +1,7 @@
 """Make PyTorch and Triton see a GPU that is not there.
 
-`fake_gpu` patches what they ask about the GPU for the length of a block, and restores it at the
-end, also after an error. A real GPU of this machine is not touched meanwhile.
+`fake_gpu` patches the functions that ask about the GPU during a block, and restores them at the
+end, also after an error. A real GPU of this machine is not used during the block.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ def fake_gpu(target: Target) -> Iterator[None]:
         stack.callback(clear_device_caches)
         for name, function in cuda.items():
             stack.enter_context(mock.patch.object(torch.cuda, name, function))
-        allocator = "_cuda_cudaCachingAllocator_is_enabled"  # for cudagraph_utils; not on the CPU
+        # cudagraph_utils calls it; a CPU build lacks it
+        allocator = "_cuda_cudaCachingAllocator_is_enabled"
         enabled = mock.Mock(return_value=True)
         stack.enter_context(mock.patch.object(torch._C, allocator, enabled, create=True))
         stack.enter_context(_patching_device_interfaces(device.make_device_interface(cuda)))
@@ -51,7 +52,7 @@ def fake_gpu(target: Target) -> Iterator[None]:
         yield
 
 
-@torch._dynamo.disable  # never compiled, though code between two graphs may call it
+@torch._dynamo.disable  # Dynamo must not compile it, though code between two graphs may call it
 def _backward_engine(outputs: Any, gradients: Any, *rest: Any, **options: Any) -> Gradients:
     """Run autograd's engine in Python if an output or an input is on the target, else PyTorch's
     own engine. An output may have been moved to the CPU.
@@ -78,7 +79,7 @@ def _refuse_jiterator(*tensors: object, **numbers: object) -> NoReturn:
 def _patching_device_interfaces(interface: type) -> Iterator[None]:
     from torch._dynamo import device_interface as module
 
-    module.get_interface_for_device("cpu")  # registers the usual interfaces, once
+    module.get_interface_for_device("cpu")  # this call registers PyTorch's own interfaces, once
     interfaces = {"cuda": interface, "cuda:0": interface}
     with (
         mock.patch.dict(module.device_interfaces, interfaces),
@@ -102,16 +103,16 @@ def _preventing_device_init() -> Iterator[None]:
         yield
 
 
-#: Composite operators with a kernel of their own on CUDA, where autograd and Inductor see them
-#: whole. These are all of the CUDA builds of 2.11, 2.13 and 2.15 for which
-#: _dispatch_has_kernel_for_dispatch_key holds for both CompositeImplicitAutograd and CUDA.
+#: Composite operators that have their own kernel on CUDA, so that autograd and Inductor do not see
+#: them decomposed there. The list has every operator in the CUDA builds of 2.11, 2.13 and 2.15 for
+#: which _dispatch_has_kernel_for_dispatch_key is true for both CompositeImplicitAutograd and CUDA.
 _WHOLE_ON_CUDA = ("_fused_rms_norm", "mish_backward", "silu_backward")
 
 
 @contextmanager
 def _dispatching_as_on_cuda() -> Iterator[None]:
-    """Keep the operators in `_WHOLE_ON_CUDA` whole in a PyTorch built without CUDA, where the
-    dispatcher decomposes them. A placeholder kernel suffices, because fake tensors do not run it.
+    """Stop the dispatcher from decomposing the operators in `_WHOLE_ON_CUDA` in a PyTorch built
+    without CUDA. A placeholder kernel suffices, because fake tensors do not run it.
     """
     library = torch.library.Library("aten", "IMPL")
     has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
@@ -141,8 +142,9 @@ def _clear_dispatch_caches() -> None:
 def _installing_device_guard() -> Iterator[None]:
     """Install a device guard for CUDA that does nothing, in a PyTorch built without CUDA.
 
-    PyTorch's own function for this (_ensureCUDADeviceGuardSet) only replaces a guard that counts no
-    devices, and a CPU build has no guard at all. So a guard that counts none is put there first.
+    PyTorch's own function for this (_ensureCUDADeviceGuardSet) only replaces an existing guard that
+    reports no devices, and a CPU build has no guard. So a guard that reports no devices is
+    installed first.
     """
     slots = device_guards.guard_slots()
     saved = slots[device_guards.CUDA]
@@ -164,7 +166,9 @@ def _do_nothing(self: object) -> None:
 
 @contextmanager
 def _activating_triton_driver(target: Target) -> Iterator[None]:
-    """Make the target's driver the active one in Triton, and the only one it can activate."""
+    """Make the target's driver Triton's active driver, and the only one that Triton can
+    activate.
+    """
     from triton.backends import backends
     from triton.runtime import driver as config
 

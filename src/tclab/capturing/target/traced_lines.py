@@ -1,4 +1,4 @@
-"""Find the user's line that a refusal names, as ``file:line (code)``."""
+"""Find the user's line for a refusal to name, as ``file:line (code)``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def find_traced_line() -> str:
 
 
 def _innermost_line(stack: Sequence[SourceLine]) -> str:
-    """Return the innermost of the user's lines; if none is the user's, the innermost line."""
+    """Return the innermost line in the user's code, or the innermost line of all if there is
+    none.
+    """
     lines = user_lines.select_user_lines_or_all(stack, lambda line: line.file)
     return next(map(_add_code, reversed(lines)), _UNKNOWN)
 

@@ -1,7 +1,7 @@
 """Trace ordinary CPU code as if it ran on the target: each input is a fake tensor on ``cuda:0``.
 
 Dynamo sees tensors of the target from the start, so `x.device`, decompositions, autograd and
-Inductor's passes give what they give on the GPU. A factory (a function such as ``torch.zeros``
+Inductor's passes have the same results as on the GPU. A factory (a function such as ``torch.zeros``
 that makes a tensor) without ``device=`` makes it on the target, as under
 ``torch.set_default_device("cuda")``. A single number (``torch.tensor(8.0)``) stays on the CPU, as
 in a program for a GPU, where operations accept it beside tensors of the GPU; `move_numbers` moves
@@ -68,9 +68,9 @@ def making_tensors_on_target(
 
 
 def _mark_numbers(original: Any) -> Any:
-    """Mark numbers that Dynamo wraps as tensors (a float under ``dynamic=True``), which stay on the
-    CPU. Keep a copy of each input's metadata, because a write to the input in the graph changes the
-    metadata.
+    """Wrap Dynamo's function that makes a fake tensor. Mark numbers that Dynamo wraps as tensors (a
+    float under ``dynamic=True``), which stay on the CPU. Keep a copy of each input's metadata,
+    because a write to the input in the graph changes it.
     """
 
     def wrap(value: Any, *args: Any, is_tensor: bool, **kwargs: Any) -> Any:
@@ -91,8 +91,8 @@ def _same_tensor(fake: FakeTensor) -> torch.Tensor:
 
 
 def _before_writes(fake: Any) -> Any:
-    """Return an input as it was before Dynamo traced the graph. A write in the graph may make it
-    require a gradient, or give it another shape.
+    """Return an input with the metadata from before Dynamo traced the graph. A write in the graph
+    can change its shape, or make it require a gradient.
     """
     version, unwritten = getattr(fake, "_tclab_unwritten", (None, fake))
     return fake if version == getattr(fake, "_version", None) else unwritten
@@ -103,7 +103,9 @@ def _is_number(value: Any) -> bool:
 
 
 def _wrap_from_tensor(original: Any) -> Any:
-    """Move inputs, parameters and buffers to the target, but no constants made while tracing."""
+    """Wrap `from_tensor` to move inputs, parameters and buffers to the target, but not constants
+    that are made while tracing.
+    """
 
     def from_tensor(self: Any, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
         token = _moves_inputs.set(not _is_number(tensor))
@@ -116,7 +118,9 @@ def _wrap_from_tensor(original: Any) -> Any:
 
 
 def _wrap_dispatch(original: Any) -> Any:
-    """Lift a marked constant to the target, because PyTorch would lift a copy without the mark."""
+    """Wrap the dispatch to lift a marked constant to the target. PyTorch itself would lift a copy,
+    which lacks the mark.
+    """
     lifts = (torch.ops.aten.lift_fresh.default, torch.ops.aten.lift_fresh_copy.default)
 
     def dispatch(self: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -222,9 +226,7 @@ _NUMBERS = (bool, int, float, complex, torch.SymBool, torch.SymInt, torch.SymFlo
 
 
 def _makes_number(target: object, args: Any) -> bool:
-    """Return whether a factory makes a tensor without dimensions from a value among its
-    arguments.
-    """
+    """Return whether a factory makes a tensor without dimensions from a number in its arguments."""
     first = args[0] if args else None
     if isinstance(first, fx.Proxy):
         first = first.node.meta.get("example_value")
@@ -236,7 +238,7 @@ def _makes_number(target: object, args: Any) -> bool:
 # ------------------------------------------------------------------------------ back to the CPU
 
 
-#: Calls inside the function that select attention kernels of the GPU, which the CPU lacks.
+#: Calls in a graph that select the GPU's attention kernels, which the CPU does not have.
 _SDPA_SWITCHES = {torch.nn.attention._sdpa_kernel, torch.nn.attention._sdpa_kernel_variadic}
 
 
@@ -265,8 +267,8 @@ def copy_graph_module(module: fx.GraphModule) -> fx.GraphModule:
     """Copy a graph module. The copy shares the parameters, and a change of the copy leaves `module`
     alone.
 
-    The copy has Dynamo's attributes, too: they tell AOTAutograd which inputs are parameters, which
-    cost nothing to save for the backward.
+    The copy also has Dynamo's attributes, which tell AOTAutograd which inputs are parameters:
+    saving a parameter for the backward costs nothing.
     """
     copy = fx.GraphModule(module, _copy_graph(module.graph))
     copy.meta = dict(module.meta)
@@ -290,7 +292,7 @@ def _copy_graph(graph: fx.Graph) -> fx.Graph:
 
 
 def replace_target_by_cpu(value: Any) -> Any:
-    """Return the argument of a node with the CPU wherever it names the target."""
+    """Return a node's argument with the CPU in place of the target."""
     if isinstance(value, torch.device):
         return torch.device("cpu") if value.type == "cuda" else value
     if isinstance(value, str) and (value == "cuda" or value.startswith("cuda:")):

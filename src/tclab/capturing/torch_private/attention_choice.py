@@ -2,9 +2,9 @@
 the slot empty.
 
 ``scaled_dot_product_attention`` pads, converts masks and calls the chosen operator in C++ that is
-in every build. Only the function that chooses is in the CUDA library. libtorch has a pointer to it
-in the second field of a ``DispatchStubImpl`` (ATen/native/DispatchStub.h: cpu_dispatch_ptr,
-cuda_dispatch_ptr, …).
+in every build. Only the function that chooses the operator is in the CUDA library. libtorch has a
+pointer to it in the second field of a ``DispatchStubImpl`` (ATen/native/DispatchStub.h:
+cpu_dispatch_ptr, cuda_dispatch_ptr, …).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Triton and Inductor's autotuner: the parts that compile a kernel for a target."""
+"""Compile a kernel for a target with Inductor's autotuner and Triton."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def build_autotuner(name: str, source: str) -> Any:
     """Build a new CachingAutotuner from a kernel's source; it compiles nothing yet.
 
     `PyCodeCache.load` would return Inductor's own autotuner, which drops its configurations once it
-    has compiled them. The autotune cache is off, because it would leave only the configuration that
-    was fastest on some GPU.
+    has compiled them. The autotune cache is off, because a hit leaves only one configuration, which
+    was the fastest on some GPU.
     """
     from torch._inductor.codecache import PyCodeCache
     from torch._inductor.runtime.autotune_cache import AutotuneCache

@@ -1,7 +1,8 @@
-"""Note for each graph whether AOTAutograd's cache and Inductor's would keep it, and why not.
+"""Note whether the caches of AOTAutograd and of Inductor can keep each graph, and if not, why.
 
-During a capture no result comes from a cache. So PyTorch is asked for the keys alone: it makes them
-before it looks anything up, or says why it bypasses the cache. Nothing is looked up or kept.
+A capture takes no result from a cache. So PyTorch is only asked for the key of each graph, which it
+makes before the lookup; if it makes none, it says why it bypasses the cache. Nothing is looked up
+or kept.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ NAMES = (
 
 @contextmanager
 def note_caching(trace: Trace) -> Iterator[None]:
-    """Let PyTorch note in its trace, during the block, which graphs AOTAutograd's cache takes. Add
-    the same events on Inductor's cache to `trace`.
+    """Let PyTorch note in its trace, during the block, which graphs AOTAutograd's cache can keep.
+    Add the same events for Inductor's cache to `trace`.
     """
     import torch._functorch.config as functorch
     from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCache
@@ -45,7 +46,9 @@ def note_caching(trace: Trace) -> Iterator[None]:
 
 
 def _wrap_try_load(try_load: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap `try_load` so that it finds no entry, and leaves no key under which to store one."""
+    """Wrap `try_load` so that it finds no entry, and sets no key under which AOTAutograd would
+    store one.
+    """
     import torch._inductor.config as inductor
     from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCache
 
@@ -55,7 +58,7 @@ def _wrap_try_load(try_load: Callable[..., Any]) -> Callable[..., Any]:
             mock.patch.object(AOTAutogradCache, "_lookup", return_value=None),
         ):
             found = try_load(mod, args, aot_config, *rest, **more)
-        if isinstance(found, tuple):  # from 2.13 on: the function and another configuration
+        if isinstance(found, tuple):  # from 2.13 on, a pair of the function and a configuration
             return None, aot_config
         aot_config.cache_info = None
         return None

@@ -1,7 +1,7 @@
 """Check that PyTorch and Triton still have the private names that a capture uses.
 
 Each module of this package lists the names it uses in a table ``NAMES``, with the versions that
-have them. The check runs before a capture and reports every name that a new PyTorch moved. The
+have them. The check runs before a capture and reports every name that a new PyTorch lacks. The
 process that snippets are forked from checks its own table (`warming`).
 """
 
@@ -39,7 +39,9 @@ from tclab.system import machine
 
 
 def required_names() -> tuple[Private, ...]:
-    """Return the private names that every capture uses; with a GPU, also those for launches."""
+    """Return the private names that every capture uses, and on a machine with a GPU those that note
+    launches.
+    """
     tables: list[Iterable[Private]] = [
         caching.NAMES,
         checkpoints.NAMES,
@@ -71,7 +73,7 @@ def check() -> list[str]:
 
 
 def check_targets() -> list[str]:
-    """Return such sentences for the additional private names that captures for a target use."""
+    """Return a sentence for each missing name that only captures for a target use."""
     cudnn = targets.WITH_CUDNN if torch.backends.cudnn.is_available() else ()
     problems = describe_missing((*targets.NAMES, *cudnn, *autotuners.NAMES))
     return problems + device_guards.check() + attention_choice.check()

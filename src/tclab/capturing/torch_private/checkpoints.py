@@ -2,7 +2,8 @@
 
 Eager recomputes a region when its backward begins, and drops it before the next one. A compiled
 backward is one graph, in which a region can be recomputed long before it is used up. An event
-``checkpoints`` in the Trace says what is held at the worst place, as the partitioner orders it.
+``checkpoints`` in the Trace says how much is held at the node where it is most, in the
+partitioner's order of nodes.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ def _wrap_partition(partition: Callable[..., Any], trace: Trace) -> Callable[...
 
 
 def measure_held_values(graph: torch.fx.Graph) -> Checkpoints | None:
-    """Measure the values of checkpointed regions that a backward graph holds; None without such
-    regions.
+    """Measure the most memory that a backward graph holds for values of checkpointed regions; None
+    without such regions.
     """
     nodes = list(graph.nodes)
     last, arguments = _last_uses(nodes), set(_list_arguments(nodes))
@@ -76,7 +77,9 @@ def measure_held_values(graph: torch.fx.Graph) -> Checkpoints | None:
 
 
 def _last_uses(nodes: list[torch.fx.Node]) -> dict[torch.fx.Node, int]:
-    """Map each value to the position of the last gradient's node that reads it or a view of it."""
+    """Map each value to the position of the last node for a gradient that reads the value or a view
+    of it.
+    """
     last: dict[torch.fx.Node, int] = {}
     for at, node in enumerate(nodes):
         if node.meta.get(_REGION) is None and not _is_view(node):

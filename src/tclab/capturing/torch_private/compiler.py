@@ -1,4 +1,4 @@
-"""Access to Dynamo's state, caches, logs and settings for every capture."""
+"""Access the state, caches, logs and settings of Dynamo and Inductor for every capture."""
 
 from __future__ import annotations
 
@@ -108,11 +108,13 @@ def _detach_pytest_handlers(logger: logging.Logger) -> Iterator[None]:
 
 @contextmanager
 def tap_log(name: str, handler: logging.Handler) -> Iterator[None]:
-    """Send one log artifact to `handler` during the block, without printing more than before."""
+    """Send the records of one log artifact to `handler` during the block, without printing more
+    than before.
+    """
     logger = logging.getLogger(LOGS[name])
     level, propagate, disabled = logger.level, logger.propagate, logger.disabled
     if not logger.isEnabledFor(logging.DEBUG):
-        logger.propagate = False  # the user did not enable this artifact's debug records
+        logger.propagate = False  # the user did not ask to see this artifact's debug records
     logger.addHandler(handler)
     logger.setLevel(logging.DEBUG)
     logger.disabled = False
@@ -127,8 +129,8 @@ def tap_log(name: str, handler: logging.Handler) -> Iterator[None]:
 
 @contextmanager
 def name_printed_objects() -> Iterator[None]:
-    """Let Dynamo print bytecode into the structured trace, during the block, with a name for each
-    object among its constants, because a listener must not cause calls of a user's `__repr__`.
+    """Let Dynamo print bytecode into the structured trace, during the block, with names in place of
+    objects among the constants, because listening must not call a user's `__repr__`.
     """
     from torch._dynamo import convert_frame
 
@@ -140,8 +142,8 @@ def name_printed_objects() -> Iterator[None]:
 
 @contextmanager
 def hook_bytecode(hook: BytecodeHook) -> Iterator[None]:
-    """Call `hook` during the block with the original and the rewritten code of each compile. Names
-    replace the objects among their constants.
+    """Call `hook` during the block with the original and the rewritten code of each compile, in
+    which names replace the objects among the constants.
     """
     from torch._dynamo.convert_frame import register_bytecode_hook
 
@@ -187,7 +189,7 @@ def files_by_short_name(files: set[str]) -> dict[str, str]:
 @contextmanager
 def make_stages_observable() -> Iterator[None]:
     """Turn off the FX graph cache and the AOTAutograd cache during the block, since a hit skips
-    the stages after it, and let Inductor track the nodes that each kernel computes.
+    stages. Let Inductor track the nodes that each kernel computes.
     """
     import torch._functorch.config as functorch
     import torch._inductor.config as inductor
@@ -214,7 +216,7 @@ def kernel_nodes() -> dict[str, tuple[str, ...]]:
 
 @contextmanager
 def draw_as_eager() -> Iterator[None]:
-    """Let compiled code draw the random numbers that eager draws, during the block."""
+    """Let compiled code draw the same random numbers as eager during the block."""
     import torch._inductor.config as inductor
 
     with inductor.patch(fallback_random=True):
@@ -224,7 +226,7 @@ def draw_as_eager() -> Iterator[None]:
 @contextmanager
 def hide_seen_sizes() -> Iterator[None]:
     """Hide the sizes that Dynamo has seen so far (its PGO state) during the block, so that an
-    earlier compile does not make this one dynamic. Nothing is written to disk.
+    earlier compile does not make a compile in the block dynamic. The state is not written to disk.
     """
     import torch._dynamo.config as dynamo
     from torch._dynamo import pgo
@@ -289,7 +291,9 @@ def is_disabled() -> bool:
 
 @contextmanager
 def dynamo_settings(settings: Mapping[str, object]) -> Iterator[None]:
-    """Set names of torch._dynamo.config during the block. AttributeError if one is unknown."""
+    """Set these names of torch._dynamo.config during the block. Raises AttributeError for an
+    unknown name.
+    """
     import torch._dynamo.config as dynamo
 
     with dynamo.patch(dict(settings)):
@@ -304,7 +308,7 @@ def mark_dynamic(tensor: Any, dim: int) -> None:
 
 
 def without_subclasses() -> AbstractContextManager[None]:
-    """Treat subclasses of torch.Tensor as plain tensors during the block."""
+    """Make functions treat subclasses of torch.Tensor as plain tensors during the block."""
     import torch
 
     context: AbstractContextManager[None] = torch._C.DisableTorchFunctionSubclass()

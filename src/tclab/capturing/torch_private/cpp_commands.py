@@ -27,11 +27,11 @@ NAMES = (
 #: Text of a C++ file → the command that compiles it, with the file's path.
 Commands = Mapping[str, str]
 
-#: The number of commands to keep. A text has a few KiB, so this bounds memory to a few MiB. If a
-#: kernel's command was dropped, its chain has no instructions.
+#: The most commands to keep, so that they need a few MiB at most (a text has a few KiB). A kernel
+#: whose command was dropped has no instructions in its chain.
 MAX_KEPT_COMMANDS = 500
 _kept_commands: dict[str, str] = {}  # the oldest first
-_lock = threading.Lock()  # Inductor compiles in threads, too
+_lock = threading.Lock()  # Inductor also compiles in threads
 
 #: A function that gets a file's text and the command that will compile it.
 Listener = Callable[[str, str], None]

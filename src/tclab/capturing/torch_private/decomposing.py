@@ -1,4 +1,4 @@
-"""Trace a function at several operator levels: ATen, Core ATen, prims.
+"""Trace a function at three levels of operators: ATen, Core ATen, prims.
 
 To get a level, an interpreter runs the graph of the level above under a decomposition table. The
 nodes that the tracer makes while it runs one node are that node's decomposition.
@@ -72,7 +72,7 @@ def _trace_below(
     table: Mapping[Any, Callable[..., Any]],
     mode: AbstractContextManager[Any],
 ) -> tuple[fx.GraphModule, dict[str, str]]:
-    """Return the next level's graph, and a map from its node names to the names in the level
+    """Return the graph of the next level, and a map from its node names to node names in the level
     above.
     """
     from torch.fx.experimental.proxy_tensor import make_fx

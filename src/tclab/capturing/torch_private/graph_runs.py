@@ -22,8 +22,8 @@ _IDS = "tclab_compile_ids"
 
 @contextmanager
 def note_runs(trace: Trace) -> Iterator[None]:
-    """Add an event to `trace` for each run of a compiled graph during the block. Its payload
-    distinguishes the graphs of one compile.
+    """Add an event to `trace` for each run of a compiled graph during the block. The event's
+    payload tells apart the graphs of one compile.
     """
     from torch._inductor.output_code import CompiledFxGraph
 

@@ -43,7 +43,7 @@ def note_launches(trace: Trace) -> Iterator[None]:
 
 def _wrap_run(original: Callable[..., T], trace: Trace) -> Callable[..., T]:
     """Wrap CachingAutotuner.run: add an event after the first launch of each kernel."""
-    seen: dict[int, object] = {}  # id() → autotuner, kept alive: a freed id() is reused
+    seen: dict[int, object] = {}  # id() → autotuner; the reference keeps the id() from being reused
 
     @functools.wraps(original)
     def run(self: Any, *args: object, **kwargs: object) -> T:

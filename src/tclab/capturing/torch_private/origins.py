@@ -1,10 +1,10 @@
 """Note the origin of each FX node, loop body and kernel line while PyTorch makes it.
 
 When PyTorch prints a graph into the structured trace, we note its nodes and mark each of them. A
-node of a later graph that is copied or traced from one keeps the mark. When Inductor lowers a
-node, its loop body gets the node's marks, then each node of the body, and last each line that
-Inductor writes for a node of the body. The notes join the Trace as events called ``links_…``.
-The generated code does not change.
+node of a later graph that is copied or traced from a marked node keeps the mark. When Inductor
+lowers a node, the loop body gets the node's marks. Each node of the body gets them from the body,
+and each line that Inductor writes for such a node gets them from that node. The notes join the
+Trace as events called ``links_…``. The generated code does not change.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ NAMES = (
 
 
 Function = Callable[..., Any]
-#: A function that wraps one of PyTorch's: the wrapper does the same and adds notes to the
+#: A function that wraps a function of PyTorch. The wrapper does the same, and adds notes to the
 #: Collector.
 MakeWrapper = Callable[[Function, Collector], Function]
 T = TypeVar("T")

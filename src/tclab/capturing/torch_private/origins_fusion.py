@@ -2,7 +2,8 @@
 pairs it fuses.
 
 The scheduler's log names the fused pairs, and in most cases the reason for a refusal. The log does
-not name every pair considered, nor the buffers that a pair shares; so we note both in `can_fuse`.
+not have all pairs that were considered, nor the buffers that a pair shares, so we note both in
+`can_fuse`.
 """
 
 from __future__ import annotations
@@ -102,5 +103,5 @@ def _shared_buffers(
 def _dependency_bytes(scheduler: Any, dep: Any) -> int:
     try:
         return int(scheduler.dep_size_hint(dep))
-    except Exception:  # a data-dependent size has no hint; the error's type varies by version
+    except Exception:  # a data-dependent size has no hint; each version raises another error
         return 0

@@ -71,8 +71,8 @@ def wrap_create_node(original: Callable[..., fx.Node], notes: Collector) -> Call
 
 def _dynamo_frames(output_graph: Any) -> list[str]:
     """Return Dynamo's current frames as lines of a printed stack, outermost first, without the
-    frames that only call a module. A node's own stack trace lacks the frames in PyTorch's files, so
-    that the trace of ``nn.Embedding`` compiled alone is empty.
+    frames that only call a module. A node's own stack trace lacks the frames in PyTorch's files; if
+    ``nn.Embedding`` is compiled alone, it is empty.
     """
     entries: list[str] = []  # innermost first
     frame = getattr(output_graph, "current_tx", None)

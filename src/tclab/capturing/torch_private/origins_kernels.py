@@ -84,8 +84,8 @@ def _wrap_inner(inner: Callable[P, R], marks: Marks) -> Callable[P, R]:
 
 
 def wrap_store(original: Callable[..., R]) -> Callable[..., R]:
-    """Wrap a method that stores a loop's result, and give the store the marks of the inner
-    function. Reductions, scans and stores run outside of that function.
+    """Wrap a method that stores a loop's result, so that the store gets the marks of the loop's
+    inner function. Reductions, scans and stores run outside of that function.
     """
 
     @wraps(original)
@@ -151,10 +151,10 @@ def _fused_group(group: SchedulerNode) -> FusedGroup:
 
 def bytes_moved(group: SchedulerNode) -> int | None:
     """Return the bytes that a node reads and writes, each buffer once; None if not known."""
-    # The cached method would store our answer, and Inductor would then read it.
+    # Inductor would read the answer that the cached method stores, so call the uncached one.
     try:
         return int(group.get_read_write_buffers_sizes_impl(include_reads=True, include_writes=True))
-    except Exception:  # a data-dependent size has no hint; the error's type varies by version
+    except Exception:  # a data-dependent size has no hint; each version raises another error
         return None
 
 
@@ -200,8 +200,8 @@ def _note_lines(notes: Collector, node: fx.Node, text: object) -> None:
 
 
 def _line_marks(node: fx.Node) -> Marks:
-    """Return the marks for a line that this body node wrote; the line of a load also has its
-    producer's.
+    """Return the marks for a line that was written for this body node. The line of a load also gets
+    the marks of the node that computed the loaded value.
     """
     marks: Marks = node.meta.get(MARKS, ())
     return merge_marks((marks, _producer_marks(node.args[1]))) if node.target == "load" else marks

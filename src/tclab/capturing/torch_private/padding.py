@@ -34,7 +34,8 @@ def decide_padding(
 ) -> None:
     """Let PyTorch's rule decide on a product (``mm``, ``addmm`` or ``bmm``) of tensors on the GPU;
     the rule times the product unless it has the answer. `planned` says for ``mat1`` and ``mat2``
-    whether Inductor can plan their padded memory; the rule leaves the time of planned padding out.
+    whether Inductor can plan their padded memory; the time of padding a planned input does not
+    count.
     """
     from torch._inductor.fx_passes import pad_mm
 

@@ -1,8 +1,8 @@
 """Note each min cut of AOTAutograd's partitioner, with the values that it must not recompute.
 
-The partitioner builds a graph of weights in `solve_min_cut` and drops it when it has the cut. An
-edge from the source to a value means that recomputing this value is banned, and names the reason.
-An event ``links_cut`` in the Trace holds these values.
+The partitioner builds a graph of weights in `solve_min_cut` and drops this graph after the cut. An
+edge from the graph's source to a value means that recomputing the value is banned, and has the
+reason. An event ``links_cut`` in the Trace holds these values.
 """
 
 from __future__ import annotations

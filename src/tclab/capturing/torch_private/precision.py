@@ -2,10 +2,11 @@
 
 In a `Float64Mode` every operator computes in float64, even if the code asks for a smaller type.
 With `noise` the arguments of each operator that rounds are changed at random by up to a unit in the
-last place of the code's type: the difference of two such runs shows what rounding can do (Parker,
-*Monte Carlo arithmetic*, 1997). A run with `noise` decomposes operators as Inductor does, because
-the parts can cancel where the whole does not, as in the tail of gelu. Random numbers are drawn in
-float32 and then converted, so they equal those of the code itself.
+last place of the code's type. The difference of two such runs shows how far rounding can change the
+results (Parker, *Monte Carlo arithmetic*, 1997). A run with `noise` decomposes operators as
+Inductor does, because the parts of an operator can cancel where the undecomposed operator does not,
+as in the tail of gelu. Random numbers are drawn in float32 and then converted, so they equal the
+numbers that the code draws.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _WIDE = {
     torch.float32: torch.float64,
     torch.complex64: torch.complex128,
 }
-#: Operators that move, choose or compare values, and round nothing.
+#: Operators that only move, select or compare values, so that they do not round.
 _EXACT_NAMES = (
     "_to_copy copy clone lift_fresh lift_fresh_copy detach cat stack index index_select gather "
     "full full_like new_full zeros zeros_like new_zeros ones ones_like new_ones empty empty_like "
@@ -67,7 +68,8 @@ class Float64Mode(TorchDispatchMode):
         if decomposition := self.decompositions.get(func):
             with self:
                 result = decomposition(*args, **kwargs)
-            if result is not NotImplemented:  # NotImplemented: no decomposition for these arguments
+            # NotImplemented means that these arguments have no decomposition
+            if result is not NotImplemented:
                 return result
         writes = any(map(_is_written, func._schema.arguments))
         views = any(each.alias_info for each in func._schema.returns) and not writes
@@ -80,8 +82,8 @@ class Float64Mode(TorchDispatchMode):
         return tree_map(self._widen, out)
 
     def _draw(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Draw random numbers in float32, also into tensors of float64, which the operator then
-        returns.
+        """Draw random numbers in float32 and return them in float64, also if the operator fills a
+        given tensor.
         """
         narrow, named = tree_map(_to_float32, args), tree_map(_to_float32, kwargs)
         out = func(*narrow, **named)
@@ -122,8 +124,9 @@ class Float64Mode(TorchDispatchMode):
         return value
 
     def _add_noise(self, value: Any) -> Any:
-        """Return a floating-point tensor with each element changed, up or down, by half the noise
-        to all of it. No two elements are changed equally, because a subtraction would cancel that.
+        """Return a floating-point tensor with each element changed up or down by a random share
+        from half of `noise` to `noise`. The shares differ, because a subtraction would cancel equal
+        changes.
         """
         if not isinstance(value, torch.Tensor) or not (
             value.is_floating_point() or value.is_complex()

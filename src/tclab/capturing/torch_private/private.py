@@ -55,15 +55,17 @@ class Private:
         return True
 
     def files(self, folder: Path = _OURS) -> str:
-        """List the files of tclab that use the name, those with tables first, as text with
-        commas.
+        """Return the files of tclab that use the name, joined with commas; files with tables come
+        first.
         """
         files = {p.relative_to(folder).as_posix(): p for p in sorted(folder.rglob("*.py"))}
         users = [name for name, path in files.items() if self._is_named_in(path)]
         return ", ".join(sorted(users, key=lambda name: not name.startswith(_TABLES)))
 
     def _is_named_in(self, path: Path) -> bool:
-        """Return whether one statement has all parts of the name, and some statement its owner."""
+        """Return whether one statement of the file has all parts of the name, and some statement
+        has its owner.
+        """
         statements, parts = _names_by_statement(path), set(self.name.split("."))
         owner = str(self).split(".")[-2]
         whole = any(parts <= words for words in statements)
@@ -72,7 +74,9 @@ class Private:
 
 @functools.cache
 def _names_by_statement(path: Path) -> tuple[frozenset[str], ...]:
-    """Return the names in each statement of a module, among them strings that are dotted names."""
+    """Return the names in each statement of a module; a string that is a dotted name counts as a
+    name.
+    """
     return tuple(
         frozenset(_names_in_statement(statement)) for statement in ast.parse(path.read_bytes()).body
     )

@@ -1,4 +1,6 @@
-"""Record the graphs of a compile with the inputs of their calls, so that they can be run again."""
+"""Record the graphs of a compile with the inputs of each call, so that the graphs can be run
+again.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,7 @@ class GraphCall:
         yield from noted
 
     def cut_after(self, node: fx.Node) -> fx.GraphModule:
-        """Return the graph up to one of its nodes, which becomes its output."""
+        """Return the graph cut after `node`, which becomes the output."""
         graph, new = fx.Graph(), dict[fx.Node, fx.Node]()
         for each in self.graph.graph.nodes:
             if each.op != "output":
@@ -69,7 +71,9 @@ def record_dynamo_graphs(calls: list[GraphCall]) -> Backend:
 
 
 def record_inductor_graphs(calls: list[GraphCall]) -> Backend:
-    """Return such a backend for the graphs that Inductor receives, backward graphs among them."""
+    """Return a backend that appends each call of the graphs that Inductor receives, backward graphs
+    among them, to `calls`, and runs them in eager.
+    """
     from torch._dynamo.backends.common import aot_autograd
     from torch._inductor.decomposition import select_decomp_table
 
@@ -85,7 +89,8 @@ def record_inductor_graphs(calls: list[GraphCall]) -> Backend:
 
 
 def _record_calls(graph: fx.GraphModule, calls: list[GraphCall]) -> Callable[..., Any]:
-    kept = fx.GraphModule(graph, copy.deepcopy(graph.graph))  # its constants are not copied
+    # deepcopy(graph) does not copy the constants
+    kept = fx.GraphModule(graph, copy.deepcopy(graph.graph))
 
     def run(*inputs: Any) -> Any:
         calls.append(GraphCall(kept, tuple(map(copy_value, inputs))))
@@ -128,9 +133,7 @@ def recording_values(found: list[torch.Tensor]) -> Iterator[None]:
 
 @contextmanager
 def closing_transforms() -> Iterator[None]:
-    """Close the transforms of torch.func that the block opened and left open, as a failing replay
-    does.
-    """
+    """Close the transforms of torch.func that the block leaves open, as a failing replay does."""
     from torch._C import _functorch
 
     depth = len(_functorch.get_interpreter_stack() or ())

@@ -39,7 +39,7 @@ def note_steps(trace: Trace) -> Iterator[None]:
 
 
 class _StepHandler(logging.Handler):
-    """Turns each record of Dynamo's instruction log into an event."""
+    """Adds an event to the trace for each record of Dynamo's instruction log."""
 
     def __init__(self, trace: Trace) -> None:
         super().__init__(logging.DEBUG)

@@ -21,7 +21,7 @@ _VARIABLES = ("TORCHDYNAMO_DISABLE", "TORCH_COMPILE_DISABLE")
 
 
 def require_compiled(trace: Trace) -> None:
-    """Raise NothingCompiled if a switch kept these calls from being compiled, or gave them to
+    """Raise NothingCompiled if a switch kept these calls from being compiled, or sent them to
     another backend.
     """
     if backend := _stance().backend:
@@ -52,7 +52,8 @@ def _find_setting() -> str:
 
     if config.disable:
         return "torch._dynamo.config.disable = True"
-    if getattr(torch.compile, "__module__", "") != "torch":  # as some suites do to save time
+    # some test suites replace torch.compile to save time
+    if getattr(torch.compile, "__module__", "") != "torch":
         return "torch.compile = …, a function of another module,"
     stance = _stance().stance
     return "" if stance == "default" else f'torch.compiler.set_stance("{stance}")'

@@ -23,8 +23,8 @@ NAMES = (
 
 
 def cpu_isas() -> list[Any]:
-    """Return those of Inductor's ISAs that this CPU has. ``bool(isa)`` says whether Inductor can
-    use an ISA; to find out, Inductor compiles and loads a file.
+    """Return the ISAs that both Inductor knows and this CPU has. ``bool(isa)`` says whether
+    Inductor can use an ISA; it compiles and loads a file to find out.
     """
     from torch._inductor import codecache, cpu_vec_isa  # noqa: F401 - codecache: for that file
 
@@ -35,8 +35,8 @@ def cpu_isas() -> list[Any]:
 
 
 def try_isa(isa: Any) -> set[Path]:
-    """Let Inductor try an ISA; return the files that this leaves in Inductor's cache. With these
-    files the next process needs no compiler.
+    """Let Inductor try an ISA; return the files that the trial leaves in Inductor's cache. A
+    process that finds these files needs no compiler.
     """
     from torch._inductor import codecache
 

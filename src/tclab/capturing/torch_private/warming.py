@@ -1,6 +1,7 @@
 """List the private names that the warm process uses, from which snippets are forked: the modules
-that it imports ahead, and the state that it restores after its first compile. See
-tclab.site.engine.worker: warm, and shadow for Inductor in place of another backend.
+that it imports in advance, and the state that it restores after its first compile.
+tclab.site.engine.worker.warm uses them; its module shadow uses those that put Inductor in place of
+another backend.
 """
 
 from __future__ import annotations

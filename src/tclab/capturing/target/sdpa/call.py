@@ -20,7 +20,7 @@ BACKENDS = tuple(NUMBERS)
 #: The order of backends before the first call (ATen/Context.h: sdp_priority_order).
 DEFAULT_ORDER = ("flash", "efficient", "math", "cudnn", "overrideable")
 
-#: The order that the first call sets if cuDNN is preferred (sdp_utils.cpp: priority_order).
+#: The order of backends after the first call if cuDNN is preferred (sdp_utils.cpp: priority_order).
 CUDNN_FIRST = ("cudnn", "flash", "efficient", "math", "overrideable")
 
 

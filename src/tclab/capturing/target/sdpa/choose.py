@@ -1,6 +1,6 @@
 """Choose the first backend, in the machine's order of backends, whose rules all hold.
 
-``sdp::select_sdp_backend`` in aten/src/ATen/native/transformers/cuda/sdp_utils.cpp.
+The source is ``sdp::select_sdp_backend`` in aten/src/ATen/native/transformers/cuda/sdp_utils.cpp.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Choice:
 
 
 def choose(call: Call, machine: Machine, version: AttentionRules) -> Choice:
-    """Choose the backend of a call by the rules of one PyTorch on one machine."""
+    """Choose the backend of a call by the rules of a PyTorch `version`, as on `machine`."""
     call = _prepare_call(call, version)
     failed: dict[str, Rule] = {}
     if not machine.enabled & {"math", "flash", "efficient", "cudnn"}:
@@ -43,9 +43,7 @@ def choose(call: Call, machine: Machine, version: AttentionRules) -> Choice:
 
 
 def allows(call: Call, machine: Machine, version: AttentionRules, backend: str) -> bool:
-    """Return whether all rules of a backend hold, as ``can_use_flash_attention`` and the like
-    do.
-    """
+    """Return whether all rules of a backend hold, as PyTorch's ``can_use_…`` functions do."""
     return _first_failed(_prepare_call(call, version), machine, version.rules[backend]) is None
 
 

@@ -27,7 +27,7 @@ def cudnn_9(call: Call, machine: Machine) -> bool:
 
 @rule("not deterministic", "check_cudnn_deterministic")
 def not_deterministic(call: Call, machine: Machine) -> bool:
-    """Require that use_deterministic_algorithms is off."""
+    """Require that ``torch.use_deterministic_algorithms`` is off."""
     return not machine.deterministic
 
 
@@ -67,8 +67,8 @@ def head_sizes(call: Call, machine: Machine) -> bool:
 
 @rule("head sizes", "check_cudnn_tensor_shapes")
 def head_sizes_256(call: Call, machine: Machine) -> bool:
-    """Require, from 2.14 on, multiples of 8 up to 128; up to 256 on sm90 and sm10x with cuDNN after
-    9.22.
+    """Require, from 2.14 on, head sizes that are multiples of 8 up to 128, or up to 256 on sm90 and
+    sm10x with cuDNN after 9.22.
     """
     q, v = call.query.shape[3], call.value.shape[3]
     limit = 128
@@ -87,7 +87,9 @@ def head_sizes_256(call: Call, machine: Machine) -> bool:
 
 @rule("training with a head size over 128", "check_cudnn_d256_bprop_head_dim")
 def training(call: Call, machine: Machine) -> bool:
-    """Require for training, where the limit is 256, a pair of head sizes that has a backward."""
+    """Require, for training where head sizes up to 256 are allowed, a pair of head sizes that has a
+    backward.
+    """
     if not (call.needs_grad and _allows_256(machine)):
         return True
     q, v = call.query.shape[3], call.value.shape[3]
@@ -117,7 +119,7 @@ def decode(call: Call, machine: Machine) -> bool:
 
 @rule("training with 64 keys modulo 128", "check_cudnn_tensor_shapes")
 def keys_64_mod_128(call: Call, machine: Machine) -> bool:
-    """Refuse, in 2.15, the calls that hit a fault in the backward of cuDNN before 9.26 on sm90."""
+    """Refuse, in 2.15, the calls with a faulty backward in cuDNN before 9.26 on sm90."""
     if machine.cudnn >= 92600 or machine.capability != _HOPPER or not call.needs_grad:
         return True
     return call.causal or not call.surely_holds(call.key.shape[2] % 128 == 64)

@@ -34,8 +34,8 @@ def hardware(call: Call, machine: Machine) -> bool:
 def _make_training_rule(function: str, *, early: bool) -> Rule:
     """Make a rule for training with head sizes over 192 on small GPUs.
 
-    With `early`, the head size is compared, and guarded, even if the rule does not apply, as until
-    2.14.
+    With `early`, the head size is compared, which adds a guard, even if the rule does not apply;
+    PyTorch does so until 2.14.
     """
 
     @rule("training with a head size over 192", function)

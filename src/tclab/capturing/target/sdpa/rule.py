@@ -58,10 +58,11 @@ class Rules(tuple[Rule, ...]):
 
 @dataclass(frozen=True)
 class AttentionRules:
-    """All rules of one PyTorch, those of each backend in the order of the source.
+    """All rules of one PyTorch; the rules of each backend are in the order of the source.
 
-    `commit` is that of the release's tag. `conditions` evaluates conditions on symbolic sizes. With
-    `unbatched`, inputs of three dimensions get a batch of one before the rules are applied.
+    `commit` is the commit of the release's tag. `conditions` evaluates conditions on symbolic
+    sizes. With `unbatched`, inputs of three dimensions get a batch of one before the rules are
+    applied.
     """
 
     torch: tuple[int, int]

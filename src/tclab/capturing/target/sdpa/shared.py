@@ -2,7 +2,7 @@
 
 A rule names the C++ function it follows; its check takes the call and the machine. Conditions on
 sizes are evaluated in the order of the source, because each one on a symbolic size adds a guard.
-The rules ignore nested tensors, which `chooser` refuses before.
+The rules ignore nested tensors, which `chooser` refuses earlier.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ HALF = (torch.float16, torch.bfloat16)
 
 
 def switched_on(backend: str, function: str, file: str = HEADER) -> Rule:
-    """Make a rule: the user has not switched the backend off."""
+    """Make the rule that the user has not switched the backend off."""
     return Rule(
         "not switched off", function, lambda call, machine: backend in machine.enabled, file
     )
@@ -51,7 +51,7 @@ def nonzero_lengths(call: Call, machine: Machine) -> bool:
 
 
 def _make_stride_rule(*, ignore_singleton: bool) -> Rule:
-    """Make a rule: the last dimension of inputs and mask is contiguous, stride 1."""
+    """Make the rule that the last dimension of the inputs and of the mask has stride 1."""
 
     @rule("a last dimension without gaps", "check_last_dim_stride_equals_1_dense", HEADER)
     def check(call: Call, machine: Machine) -> bool:
@@ -73,7 +73,7 @@ def has_dtype(call: Call, allowed: tuple[torch.dtype, ...]) -> bool:
 
 
 def low_precision(function: str) -> Rule:
-    """Make a rule: the dtype is float16, or bfloat16 from sm80 on."""
+    """Make the rule that the dtype is float16, or bfloat16 from sm80 on."""
 
     @rule("16-bit dtypes", function, SOURCE)
     def check(call: Call, machine: Machine) -> bool:
@@ -88,11 +88,11 @@ def low_precision(function: str) -> Rule:
 def _make_heads_rule(
     *, gqa: bool, same_kv: bool = True, mqa: bool = False, early: bool = True
 ) -> Rule:
-    """Make a rule: batches and heads are equal, or heads are grouped as allowed.
+    """Make the rule that batches and heads are equal, or that heads are grouped in an allowed way.
 
-    The arguments are those of the template in C++, check_batch_size_and_num_heads_dense
-    <supports_gqa, requires_same_num_heads, supports_mqa>. With `early`, heads are compared before
-    the check whether queries are grouped, as until 2.14.
+    `gqa`, `same_kv` and `mqa` are the parameters of the C++ template
+    check_batch_size_and_num_heads_dense <supports_gqa, requires_same_num_heads, supports_mqa>. With
+    `early`, heads are compared before the check for grouped queries; PyTorch does so until 2.14.
     """
 
     @rule("equal batches and heads", "check_batch_size_and_num_heads_dense", HEADER)
@@ -120,8 +120,8 @@ def _has_one_key_head(call: Call) -> bool:
 
 
 def _heads_are_grouped(call: Call, same_kv: bool, early: bool) -> bool:
-    """Return whether the number of query heads is a multiple of the others (C++:
-    check_grouped_query_attention).
+    """Return whether the number of query heads is a multiple of the numbers of key and value heads
+    (C++: check_grouped_query_attention).
     """
     q, k, v = (t.shape[-3] for t in call.inputs)
     if (early or same_kv) and not call.surely_holds(k == v) and same_kv:
@@ -134,8 +134,8 @@ def _heads_are_grouped(call: Call, same_kv: bool, early: bool) -> bool:
 
 
 equal_heads = _make_heads_rule(gqa=False)
-#: The rule for grouped queries; then the one that also allows one head of keys for all queries
-#: (multi-query).
+#: The rule that allows grouped queries, and the rule that also allows one head of keys for all
+#: queries (multi-query).
 grouped_heads = _make_heads_rule(gqa=True)
 grouped_or_one_head = _make_heads_rule(gqa=True, mqa=True)
 grouped_or_one_head_2_15 = _make_heads_rule(gqa=True, mqa=True, early=False)

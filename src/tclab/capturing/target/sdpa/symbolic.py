@@ -1,7 +1,7 @@
 """Evaluate conditions on symbolic sizes as each PyTorch does.
 
-A condition on a symbol with a hint adds a guard. A condition on a symbol without a hint raises an
-error until 2.14; from 2.15 on, "not known" counts as false.
+A condition on a symbol with a hint adds a guard. Until 2.14, a condition on a symbol without a hint
+raises an error; from 2.15 on, it counts as false.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ __all__ = ["FROM_2_15", "UNTIL_2_12", "UNTIL_2_14", "Conditions", "guard_or_fals
 
 @dataclass(frozen=True)
 class Conditions:
-    """The tests of one PyTorch: whether a condition is known to be true, whether it is known to be
-    false, and whether sizes broadcast.
+    """The functions with which one PyTorch tests whether a condition is known to be true, whether
+    it is known to be false, and whether sizes broadcast.
 
-    `mask_fits` takes a size of the mask and the size that it must equal, unless it is 1.
+    `mask_fits` takes a size of the mask and the size that it must have if it is not 1.
     """
 
     surely_holds: Callable[[Condition], bool]

@@ -1,4 +1,4 @@
-"""Ask PyTorch itself which attention backend it chooses, to compare with the rules."""
+"""Ask PyTorch itself which attention backend it chooses, to check the rules."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The lists follow ``can_use_cudnn_attention``, ``can_use_flash_attention`` and
 ``can_use_mem_efficient_attention`` of ``cuda/sdp_utils.cpp``, at the commit of the release. The
-oldest list is complete; each later one has the changes to the one before.
+oldest list is complete; each later list states its changes to the list before it.
 """
 
 from __future__ import annotations

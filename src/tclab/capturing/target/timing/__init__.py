@@ -1,1 +1,1 @@
-"""Answer the choices that a GPU makes by timing: as measured, as assumed, or both ways."""
+"""Answer the choices that a GPU makes by timing, with measured, assumed, likely or both answers."""

@@ -1,5 +1,5 @@
-"""Mark the kernels of graphs that were compiled with several answers: a kernel is exact, one of
-several alternatives, or dependent on a choice that was measured or taken as is likely.
+"""Mark the kernels of graphs that were compiled with several answers. A kernel is exact, or one of
+several alternatives, or depends on a measured or likely answer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ def units_with_alternatives(
     units: Sequence[Unit], graphs: Sequence[GraphAlternatives]
 ) -> tuple[Unit, ...]:
     """Return the units of a capture, each followed by units with the kernels of its alternatives. A
-    kernel that all alternatives have is not marked, because it is exact whatever the GPU chooses.
+    kernel that all alternatives have is not marked, because it is exact for every choice of the
+    GPU.
     """
     result: list[Unit] = []
     done = 0
@@ -35,9 +36,7 @@ def units_with_alternatives(
 
 
 def unnumbered_code(kernel: Kernel) -> str:
-    """Return a kernel's code without the number that Inductor gives to kernels in the order of
-    writing.
-    """
+    """Return a kernel's code without the running number that Inductor gives the kernel."""
     return output_code.strip_number(kernel.kernel_name, kernel.code)[1]
 
 
@@ -47,7 +46,9 @@ class _GraphUnits:
     first_compile_units: Sequence[Unit]
 
     def units(self) -> Iterator[Unit]:
-        """Yield the marked units of the first compile; then the new kernels of each variant."""
+        """Yield the marked units of the first compile, then units with the new kernels of each
+        variant.
+        """
         shown = {
             unnumbered_code(kernel) for unit in self.first_compile_units for kernel in unit.kernels
         }
@@ -73,22 +74,24 @@ class _GraphUnits:
 
     @cached_property
     def _kernels_unless_measured(self) -> set[str]:
-        """The kernels after the opposite answer to each measured choice."""
+        """The kernels that Inductor writes with the opposite answer to each measured choice."""
         return self._list_kernels(self.graph.counterfactual)
 
     @cached_property
     def _unlikely_kernels(self) -> set[str]:
-        """The kernels after the opposite answer to each choice taken as likely."""
+        """The kernels that Inductor writes with the opposite answer to each choice with a likely
+        answer.
+        """
         return self._list_kernels(self.graph.unlikely)
 
     def _list_kernels(self, variant: Variant | None) -> set[str]:
-        """Return the kernels of a variant; without a variant, those of the first compile."""
+        """Return the kernels of a variant, or of the first compile if `variant` is None."""
         units = Capture(variant.trace).units if variant else self.first_compile_units
         return {unnumbered_code(kernel) for unit in units for kernel in unit.kernels}
 
     @cached_property
     def _likely_answers(self) -> list[TimedAnswer]:
-        """The answers taken as likely, one for each key."""
+        """The likely answers that were used, one for each key."""
         by_key = {question.key: question for question in reversed(self.graph.likely)}
         return [TimedAnswer(q, LIKELY[q.choice]) for q in reversed(by_key.values())]
 
@@ -110,8 +113,9 @@ class _GraphUnits:
         return replace(_add_answers(kernel, [*flipped, *required]), name=f"{kernel.name}-other")
 
     def _required_answers(self, code: str, flipped: FlippedChoices) -> list[TimedAnswer]:
-        """Return the answers that a variant's kernel depends on: those to the further choices whose
-        flip makes the kernel disappear. Only the smallest sets of such choices count.
+        """Return the answers that a variant's kernel depends on. The kernel depends on a further
+        choice if it disappears when the choice is flipped, too. Only the smallest sets of such
+        choices count.
         """
         removing = [other - flipped for other, codes in self._kernels.items() if code not in codes
                 and other > flipped]  # fmt: skip
@@ -128,7 +132,7 @@ class _GraphUnits:
 
 
 def _add_answers(kernel: Kernel, answers: Sequence[TimedAnswer]) -> Kernel:
-    """Return the kernel, titled with the answers with which the GPU gets it; unchanged without
+    """Return the kernel with a title that names the answers that lead to it; unchanged without
     answers.
     """
     if not answers:
@@ -138,7 +142,9 @@ def _add_answers(kernel: Kernel, answers: Sequence[TimedAnswer]) -> Kernel:
 
 
 def _reduce_unit(unit: Unit, kernels: Sequence[Kernel]) -> Unit:
-    """Return a variant's unit with only the given kernels, which the first compile lacks."""
+    """Return a variant's unit reduced to the given kernels, which the first compile does not
+    have.
+    """
     return replace(
         unit,
         kernels=tuple(kernels),

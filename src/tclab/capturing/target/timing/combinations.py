@@ -21,8 +21,8 @@ def explore_combinations(
 ) -> dict[FlippedChoices, Counter[str]]:
     """Count the kernels for the combinations of `count` choices that can show another kernel.
 
-    `kernels` compiles one combination. Compiled are: no choice flipped, each one alone, each
-    combination that a kernel depends on, and all.
+    `kernels` compiles one combination and counts its kernels. The combinations are: no choice
+    flipped, each choice alone, each set of choices that a kernel depends on, and all choices.
     """
     seen = {FlippedChoices(): kernels(FlippedChoices())}
     for choice in range(count):
@@ -59,9 +59,8 @@ def _explain_all_flipped(
     count: int,
     kernels: Callable[[FlippedChoices], Counter[str]],
 ) -> None:
-    """Flip all choices. A kernel that only this combination has depends on choices that share no
-    kernel until they are flipped. For such kernels try pairs of neighbours, until all kernels are
-    known.
+    """Flip all choices. If a kernel appears that no earlier combination has, flip pairs of
+    neighbouring choices until each such kernel has appeared with a pair.
     """
     known = {kernel for counts in seen.values() for kernel in counts}
     all_flipped = FlippedChoices(range(count))

@@ -1,9 +1,10 @@
-"""Read choices as measured on a GPU: ``records/h200-torch2.11/padding.json``.
+"""Read the timings of choices that were measured on a GPU: ``records/h200-torch2.11/padding.json``.
 
 The key of a choice is Inductor's own: sizes, layouts and types of a matrix product, and whether its
-inputs' padding is left out of the timing. For each key the file has the ratio of the product's time
-without padding to its time with padding: the least, the median and the most of several timings.
-Inductor pads above a ratio of `PADS_ABOVE` (torch/_inductor/fx_passes/pad_mm.py: is_padded_faster).
+inputs' padding is left out of the timing. For each key the file has the time of the product without
+padding divided by its time with padding: the least, the median and the greatest ratio of several
+timings. Inductor pads above a ratio of `PADS_ABOVE` (torch/_inductor/fx_passes/pad_mm.py:
+is_padded_faster).
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ FILE = "padding.json"
 
 @dataclass(frozen=True)
 class Ratio:
-    """The time of a product without padding divided by that with padding: least, median, most."""
+    """The time of a product without padding divided by its time with padding: least, median and
+    greatest.
+    """
 
     least: float
     median: float
@@ -36,8 +39,8 @@ class Ratio:
 
     @property
     def answer(self) -> str:
-        """``yes`` or ``no`` to padding; '' if the timings do not decide, because the limit lies
-        within their range, or nearer to it than the range is wide.
+        """Whether Inductor pads, ``yes`` or ``no``; '' if the timings do not decide. They decide if
+        the limit lies outside of their range by more than the range's width.
         """
         spread = self.most - self.least
         if self.most + spread <= PADS_ABOVE:
@@ -55,7 +58,9 @@ class Measurements:
 
     @property
     def source(self) -> str:
-        """The source as text: ``as measured on an NVIDIA H200 on 2026-11-23``."""
+        """The source of the measurements as text: ``as measured on an NVIDIA H200 on
+        2026-11-23``.
+        """
         return f"as measured on an {self.device} on {self.recorded}"
 
     def answer(self, key: str) -> str:

@@ -1,11 +1,13 @@
-"""Decide whether Inductor pads a matrix product, by Inductor's rule up to the point where it times.
+"""Decide whether Inductor pads a matrix product: run Inductor's own rule until it would time the
+product.
 
 In torch/_inductor/fx_passes/pad_mm.py, `can_pad` checks that a size is not aligned for the type.
 `_should_pad` then asks `is_mm_compute_bound` whether the product's arithmetic intensity exceeds the
 device's balance (operations per byte), and if so times the product with and without padding. The
-balance comes from a table of data sheets by device name (torch/_inductor/analysis/device_info.py)
-and, for the many names that are not in it, from the clocks: there the operations per second are a
-thousand times too low (MHz are taken for kHz), so nearly all products are timed.
+balance comes from a table of data sheets by device name (torch/_inductor/analysis/device_info.py).
+For the many names that the table lacks, PyTorch computes it from the clocks, but takes MHz for kHz.
+The computed operations per second are a thousand times too low, so PyTorch times nearly all
+products.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ from tclab.targets import Target
 
 @contextmanager
 def deciding_padding_for(target: Target, backward: bool) -> Iterator[None]:
-    """Pad matrix products within the block as on `target`, and those of gradients if `backward`."""
+    """Pad matrix products within the block as on `target`; products of gradients only if
+    `backward`.
+    """
     from torch._inductor.fx_passes import pad_mm
 
     replacement = _decide_padding(inspect.unwrap(pad_mm._should_pad), target, backward)
@@ -43,7 +47,7 @@ class _WouldTime(Exception):
 def _decide_padding(
     rule: Callable[..., bool], target: Target, backward: bool
 ) -> Callable[..., bool]:
-    """Replace ``pad_mm._should_pad``: ask PyTorch's `rule`, without its cache, which has answers
+    """Replace ``pad_mm._should_pad``: ask PyTorch's `rule`, but not its cache, which has answers
     for other devices.
     """
 

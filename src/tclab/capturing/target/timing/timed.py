@@ -26,8 +26,8 @@ BOTH = "both"
 class TimedChoices:
     """The answers for one compile of a graph, and a record of its questions.
 
-    `fixed` are the caller's assumptions. Questions assumed to have both answers are added to
-    `open`, those answered by `measurements` to `measured`, those without either to `likely`.
+    `fixed` are the caller's assumptions. A question for which the caller asks for both answers is
+    added to `open`, a question answered by `measurements` to `measured`, and any other to `likely`.
     Questions whose key is in `flipped_keys` get the other answer.
     """
 
@@ -76,7 +76,7 @@ def answering_questions(
     measurements: Measurements,
     flipped_keys: frozenset[str] = frozenset(),
 ) -> Iterator[TimedChoices]:
-    """Answer the questions asked within the block; yield the record of them."""
+    """Answer the questions asked within the block; yield a TimedChoices that records them."""
     _active.append(TimedChoices(fixed, measurements, flipped_keys))
     try:
         yield _active[-1]
@@ -93,8 +93,8 @@ def answer_question(question: TimedQuestion) -> str:
 
 
 def _find_assumption(question: TimedQuestion, fixed: Mapping[str, str]) -> str | None:
-    """Return the answer that a caller fixed for one product, else for all; None if there is
-    none.
+    """Return the answer that the caller fixed for this product or for all products; None if there
+    is none.
     """
     for name, value in fixed.items():
         choice, _, product = name.partition(":")

@@ -16,7 +16,8 @@ from tclab.capturing.target.timing.measured import NO_MEASUREMENTS, Measurements
 from tclab.capturing.trace.events import Trace
 from tclab.model import TimedQuestion
 
-#: The most groups of questions in a graph. With more questions, each group has every 8th of them.
+#: The most groups of questions in a graph. If there are more questions, each group gets every 8th
+#: one.
 MOST_GROUPS = 8
 
 
@@ -33,7 +34,9 @@ class Wrappers(list[str]):
 
 @dataclass(frozen=True)
 class Variant:
-    """The code of a graph after the opposite answer to the timing choices in `flipped`."""
+    """The code of a graph that was compiled with the opposite answers to the timing choices in
+    `flipped`.
+    """
 
     flipped: FlippedChoices
     trace: Trace
@@ -45,10 +48,10 @@ class GraphAlternatives:
     """The alternatives to one compile of a Dynamo graph.
 
     Inductor compiled `graphs_before` graphs before it and `count` graphs for it. The questions of a
-    group share one answer. `counterfactual` is the graph we would get if each `measured` choice had
-    gone the other way: a kernel that it lacks depends on a measured choice. `source` says where the
-    choices were measured. `unlikely` is, in the same way, the graph if each choice that was taken
-    as is `likely` had gone the other way.
+    group share one answer. `counterfactual` is the graph compiled with the opposite answer to each
+    `measured` choice; a kernel that is missing in it depends on a measured choice. `source` says
+    where the choices were measured. `unlikely` is the graph compiled with the opposite answer to
+    each choice that got its `likely` answer.
     """
 
     graphs_before: int
@@ -69,7 +72,7 @@ class GraphAlternatives:
 
 @dataclass
 class GraphCompiler:
-    """Compiles graphs, whose code goes into `trace` and `wrappers`; `graphs` keeps the
+    """Compiles graphs. Inductor writes their code into `trace` and `wrappers`; `graphs` keeps the
     alternatives.
     """
 
