@@ -1,4 +1,5 @@
-"""Render artifacts and runs as HTML and as text: pure, without torch, clock or chance.
+"""Render artifacts and runs as HTML and as text. The functions are pure: they use no torch, clock
+or random numbers.
 
 Text needs the standard library only. HTML uses Pygments, igraph (drawn graphs) and
 Matplotlib (charts), each imported when it is first needed.
@@ -67,7 +68,7 @@ STYLES = {
     "tclab.css": ("tclab.css", "report.css", "entries.css", "decisions.css"),
     "chain.css": ("chain.css", "diff.css"),
 }
-#: Dark colours apply to screens only: paper is always light.
+#: The dark colours apply only to screens, because paper is light.
 _DARK = '@media screen {{\n  [data-md-color-scheme="slate"] {}\n}}\n'
 SCRIPTS = {
     "tclab.js": tuple(f"page/{part}.js" for part in _PAGE_PARTS),
@@ -116,7 +117,8 @@ def source(
     lines: tuple[int, int] | None = None,
     focus: Sequence[tuple[int, int]] = (),
 ) -> Html:
-    """Return the snippet's code with an anchor ``{prefix}-L{n}`` for line n; `lines` are inclusive.
+    """Return the snippet's code with an anchor ``{prefix}-L{n}`` for line n; `lines` are the first
+    and last line to show.
 
     With a `focus` (ranges of lines, in order), the lines outside of it are folded.
     """
@@ -136,14 +138,14 @@ def output(run: Run, options: Options | None = None) -> Html:
 
 
 def stamp(run: Run, *same: Run) -> Html:
-    """Return one line of HTML: PyTorch, Triton, device, day, seconds, live or recorded. The line
-    also names other runs that showed the `same`.
+    """Return one line of HTML with PyTorch, Triton, device, day, seconds, and whether the run is
+    live or recorded. The line also names the other runs that showed the `same`.
     """
     return _stamp.html(run, same)
 
 
 def text(artifact: Artifact) -> str:
-    """Return the artifact as text for a terminal, in 100 columns; code keeps its own lines."""
+    """Return the artifact as text for a terminal, in 100 columns. Lines of code are not wrapped."""
     return kinds.text(artifact)
 
 
@@ -168,7 +170,7 @@ def js() -> str:
 
 
 def dark_css(selector: str) -> str:
-    """Return a rule with the dark colours of each style sheet for `selector`."""
+    """Return CSS rules that set the dark colours of each style sheet for `selector`."""
     return "\n".join(f"{selector} {_dark_declarations(name)}" for name in STYLES)
 
 

@@ -1,7 +1,7 @@
 """Draw a call tree as SVG: one line for each function, from top to bottom.
 
-The depth of a call is its distance from the left, so that the drawing fits phones and any number
-of functions. The text keeps its size; on narrow screens names cover the places.
+A call is indented by its depth, so that the drawing fits phones and any number of functions. The
+text does not shrink; on narrow screens the names hide the places.
 """
 
 from __future__ import annotations

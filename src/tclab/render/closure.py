@@ -1,8 +1,8 @@
-"""Compute origins and descendants of a chain's lines by line numbers, which the page's script uses,
-too.
+"""Compute the origins and descendants of a chain's lines. Lines are line numbers, as in the page's
+script.
 
-Lines are numbered across all panes, from 0, in order. A join is two lists of lines: lines that are
-marked with some key, and lines that link to that key, so that they came from the former.
+Lines are numbered across all panes, from 0, in order. A join is two lists of lines: the lines
+marked with some key, and the lines that link to this key, which came from the marked ones.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ class Index:
 
     @classmethod
     def from_chain(cls, chain: Chain) -> Index:
-        """Build the index of a chain. A key that only marks or only links makes no join."""
+        """Build the index of a chain. A key makes a join only if lines are marked with it and other
+        lines link to it.
+        """
         counts = tuple(line_count(clean(pane.code)) for pane in chain.panes)
         starts = [0, *accumulate(counts)]
         marked = _lines_by_key(chain.panes, starts, "marks")
@@ -103,9 +105,9 @@ class Index:
     def nearest_sources(self, sources: Iterable[int]) -> dict[int, Lines]:
         """Map each line to the most specific of `sources` that it came from.
 
-        A source is more specific than another if its descendants are a proper subset of the
-        other's: a line within a function is more specific than the line that calls it. Of sources
-        with equal descendants the last one is kept.
+        A source is more specific than another one if its descendants are a proper subset of the
+        other's: a line in a function is more specific than the line that calls the function. Of
+        sources with equal descendants the last one is kept.
         """
         descendants_of = {source: frozenset(self.descendants(source)) for source in sorted(sources)}
         from_sources: dict[int, list[int]] = defaultdict(list)
@@ -121,8 +123,8 @@ class Index:
     def payload(self) -> dict[str, Any]:
         """Return data for the page's script: counts, and joins as lists of distances.
 
-        Each number in a list is the distance to the number before it; the first is the distance
-        to the first number of the same side in the join before.
+        Each number in a list is the distance to the number before it. The first number is the
+        distance to the first number of the same side in the previous join.
         """
         previous, joins = [0, 0], []
         for join in self.joins:

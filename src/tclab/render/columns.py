@@ -1,4 +1,6 @@
-"""Text for a terminal: tables, wrapped paragraphs, headings. Standard library only."""
+"""Format text for a terminal: tables, wrapped paragraphs, headings. Needs only the standard
+library.
+"""
 
 from __future__ import annotations
 

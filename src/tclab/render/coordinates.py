@@ -1,8 +1,9 @@
-"""Compute columns for the items of each row: near linked items, without overlap.
+"""Compute columns for the items of each row, near the items that they are linked to and without
+overlap.
 
-igraph's Sugiyama layout gives a good order within rows, but columns that can coincide
-(seen on 1.0.0). This module keeps the order and finds columns by sweeps over the rows: each sweep
-solves a least squares problem for a row, with fixed gaps between neighbours.
+igraph's Sugiyama layout gives a good order within rows, but can give two items the same column (as
+in 1.0.0). This module keeps the order and finds columns by sweeps over the rows: each sweep solves
+a least squares problem for a row, with fixed gaps between neighbours.
 """
 
 from __future__ import annotations
@@ -10,18 +11,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-#: Sweeps down and up. More make no visible difference.
+#: The number of sweeps down and up. More sweeps make no visible difference.
 SWEEPS = 24
 
 
 def solve_row(
     wanted: Sequence[float], weights: Sequence[float], gaps: Sequence[float]
 ) -> list[float]:
-    """Return positions with at least `gaps` between neighbours, closest to `wanted` by weighted
-    squares.
+    """Return positions with at least `gaps` between neighbours that minimise the weighted sum of
+    squared distances to `wanted`.
 
-    The algorithm is pool adjacent violators: items that would overlap become one block.
-    `gaps[i]` is the gap between items i - 1 and i; the first one is not used.
+    The algorithm is pool adjacent violators: items that would overlap become one block. `gaps[i]`
+    is the gap between items i - 1 and i; `gaps[0]` is not used.
     """
     offsets, total = [], 0.0
     for i, gap in enumerate(gaps):
@@ -49,9 +50,9 @@ class ColumnSolver:
         is_route_point: Sequence[bool],
         first_columns: Sequence[float],
     ) -> None:
-        """`rows` hold items from left to right; `links` (above, below, weight);
-        `is_route_point` marks the items that are points of a long line; `first_columns` are the
-        columns to start from.
+        """Set what to solve. `rows` hold the items from left to right; `links` are (upper item,
+        lower item, weight); `is_route_point` marks the items that are points of a long line;
+        `first_columns` are the columns to start from.
         """
         self.rows, self.is_route_point, self.x = rows, is_route_point, list(first_columns)
         self.above: list[list[tuple[int, float]]] = [[] for _ in first_columns]

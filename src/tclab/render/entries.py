@@ -1,9 +1,10 @@
-"""A table as a reference: each row is an entry with a name, an id, and links to its pages.
+"""Draw a table as a reference, in which each row is an entry with a name, an id, and links to
+pages.
 
-Without JavaScript it is a plain table. With JavaScript a field above it filters the rows, and all
-but the first rows of a long table stay text in `<noscript>` until the reader scrolls there. The
-widths of the columns are computed in this module from the texts, so that a browser need not lay out
-thousands of rows to find them.
+Without JavaScript the entries are a plain table. With JavaScript a field above the table filters
+the rows, and all but the first rows of a long table stay text in `<noscript>` until the reader
+scrolls to them. This module computes the widths of the columns from the texts, so that a browser
+need not lay out thousands of rows to find them.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 
 #: A place in the source of PyTorch: ``torch/_decomp/decompositions.py:219``.
 _PLACE = re.compile(r"torch/[\w/]+\.py:\d+")
-#: Widths in characters: the narrowest and the widest column, the widest column that few rows fill,
-#: and the part of a word that fits into a line on every screen that has columns.
+#: Widths in characters: of the narrowest and the widest column, of the widest column with text in
+#: few rows, and of the part of a word that fits into a line on every screen wide enough for
+#: columns.
 _NARROWEST, _WIDEST, _SPARSE, _WORD = 9, 60, 18, 13
 #: The width of a cell's padding in characters.
 _PADDING = 3
@@ -33,8 +35,8 @@ _PADDING = 3
 _SHORT = 16
 #: Rows that a long table shows at first. A table is long with more than twice as many rows.
 _ROWS_AT_FIRST = 50
-#: A cell of more characters is placed below its row, across all columns but the first: a column
-#: would make the cell as tall as a page. A line has this number of characters there.
+#: A cell of more than _LONG characters is placed below its row, across all columns but the first,
+#: because in a column it would be as tall as a page. A line there has _LONG_LINE characters.
 _LONG, _LONG_LINE = 100, 90
 #: Characters in a line on a phone, where each row is a block.
 _PHONE_WIDTH = 22
@@ -45,8 +47,9 @@ Link = tuple[str, str]  # address, words
 
 @dataclass(frozen=True)
 class EntryNotes:
-    """Notes on entries by name: `versions` that have it, pages where it is `shown`, `weights` (how
-    often the book shows it). `torch_git` is the commit for links into PyTorch.
+    """Notes on entries, by the name of the entry: the `versions` that have it, the pages where it
+    is `shown`, and its `weights` (how often the book shows it). `torch_git` is the commit for links
+    into PyTorch.
     """
 
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -80,8 +83,8 @@ def html(table: Table, notes: EntryNotes) -> Html:
 
 
 def _sort_key(name: str, notes: EntryNotes) -> tuple[int, bool]:
-    """Return the sort key of an entry: those that the book shows most come first, private names
-    last.
+    """Return the sort key of an entry. The entries that the book shows most come first, private
+    names last.
     """
     return -notes.weights.get(name, 0), name.rpartition(".")[2].startswith("_")
 
@@ -103,8 +106,8 @@ def _choose_widths(head: Sequence[str], table: Table, notes: EntryNotes) -> list
 
 
 def _grid_style(head: Sequence[str], widths: Sequence[int]) -> str:
-    """Return a style with the tracks of the grid, and the names that a narrow screen writes before
-    the cells instead of columns.
+    """Return a CSS style with the tracks of the grid, and the column names that a narrow screen
+    shows before the cells.
     """
     first, *other_widths = widths  # a short name does not break
     tracks = f"minmax({0.6 * min(first, _SHORT) + 1.8:.1f}em,{first + _PADDING}fr)"
@@ -115,8 +118,8 @@ def _grid_style(head: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _column_width(name: str, texts: Sequence[str]) -> int:
-    """Return the width of a column in characters: the width of its heading, or of the longest lines
-    of three texts in four. A column with few texts is narrow.
+    """Return the width of a column in characters. The heading fits, and so do the longest lines of
+    three texts in four. A column with few texts is narrow.
     """
     texts_present = [text for text in texts if text not in ("", "–")]
     lengths = sorted(max(map(len, _visible_text(text).split("\n"))) for text in texts_present)
@@ -176,8 +179,8 @@ def _is_long(text: str) -> bool:
 
 
 def _count_lines(texts: Sequence[str], widths: Sequence[int]) -> int:
-    """Return the lines of the tallest of these cells, as an estimate for browsers that have not
-    laid out the row.
+    """Return the number of lines of the tallest of these cells, an estimate for browsers before
+    they lay out the row.
     """
     return max(
         sum(-(-max(len(line), 1) // width) for line in _visible_text(text).split("\n"))

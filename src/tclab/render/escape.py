@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable
 from typing import NewType
 
-#: HTML that is safe in a page: our own markup, and escaped text. Only the functions below convert
-#: a `str` to `Html`, so the type checker finds a text that nobody escaped.
+#: HTML that is safe in a page: our own markup, and escaped text. Only the functions below convert a
+#: `str` to `Html`, so the type checker finds unescaped text.
 Html = NewType("Html", str)
 
 NOTHING = Html("")
@@ -21,10 +21,11 @@ SPACE, COMMA = Html(" "), Html(", ")
 NEWLINE = Html("\n")
 
 _CONTROL = {c: 0x2400 + c for c in range(0x20) if c not in (0x09, 0x0A)}
-_CONTROL |= dict.fromkeys((0x2028, 0x2029), 65533)  # Python's line numbers ignore them
+# these two separators do not count as line ends in Python's line numbers
+_CONTROL |= dict.fromkeys((0x2028, 0x2029), 65533)
 _CONTROL |= {0x7F: 0x2421} | dict.fromkeys(range(128, 160), 65533)
 _CONTROL |= dict.fromkeys((65534, 65535), 65533)
-# Direction overrides can make shown code read differently from what ran.
+# Direction overrides can make shown code look different from the code that ran.
 _CONTROL |= dict.fromkeys((*range(8234, 8239), *range(8294, 8298)), 65533)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NEWLINE = re.compile("\r\n?")

@@ -1,4 +1,4 @@
-"""Code with some line ranges shown and the others folded; each line has an anchor."""
+"""Render code with some line ranges shown and the others folded. Each line has an anchor."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ FEWEST_FOLDED = 4
 
 
 def split_range(first: int, last: int, focus: Sequence[Range]) -> list[tuple[int, int, bool]]:
-    """Split the lines from `first` to `last` into parts: (first, last, whether it is shown).
+    """Split the lines from `first` to `last` into parts: (first line, last line, whether the part
+    is shown).
 
     The ranges of `focus`, in order, are shown. Gaps of fewer than FEWEST_FOLDED lines are shown,
     too.
@@ -78,7 +79,7 @@ def html(
         return pieces[0]
     return tag(
         "div", *pieces, class_="tclab-excerpt no-copy"
-    )  # no copy button that copies a part only
+    )  # without a copy button, which would copy only one piece
 
 
 def _range_text(first: int, last: int) -> str:

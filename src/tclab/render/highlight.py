@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 _ALIASES = {"ttir": "mlir", "ttgir": "mlir", "llir": "llvm", "bytecode": "text", "": "text",
             "asm": "nasm"}  # fmt: skip
 
-# CSS classes without a colour of their own are left out: a third of all tokens is punctuation.
+# CSS classes without a colour of their own are left out, because a third of all tokens is
+# punctuation.
 _PLAIN = frozenset({"n", "p", "w", "x", "esc"})
 
 #: Texts with more characters get no colours: the lexer would take too long.
@@ -61,8 +62,8 @@ def _lex(code: str, language: str) -> Iterator[tuple[str, str]]:
 
 
 def _merged_pieces(code: str, language: str, plain: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """Yield the pieces with neighbours of one class merged. Classes in `plain` count as
-    no class.
+    """Yield (class, text) with neighbours of the same class merged. A class in `plain` counts as no
+    class.
     """
     classified = ((("" if name in plain else name), text) for name, text in _lex(code, language))
     for name, group in groupby(classified, key=lambda piece: piece[0]):
@@ -122,7 +123,8 @@ def block(
         margin = tag("span", data_linenos=f"{number:>{width}} ") if numbers else NOTHING
         line = margin, html, NEWLINE
         body.append(tag("span", *line, id=options.id(f"L{number}")) if anchors else join(line))
-    height = f"--lines:{len(highlighted)}"  # reserves the height of code that is not laid out yet
+    # the style reserves the height of code that is not laid out yet
+    height = f"--lines:{len(highlighted)}"
     inner = tag("code", *body, tabindex="0", aria_label=label or None, style=height)
     return tag(
         "div",

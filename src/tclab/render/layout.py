@@ -1,9 +1,10 @@
-"""The layout of an FX graph's drawing: rows computed here, columns with the help of igraph.
+"""Lay out the drawing of an FX graph: compute rows in this module, and columns with the help of
+igraph.
 
-Three rules keep a drawing readable. Inputs and constants are drawn above each row that reads
-them, not once with long lines. An operation on inputs only, such as the transpose of a weight, is
-drawn just above its reader. An output node with many values is not drawn; the nodes that it
-returns get a mark.
+Three rules keep a drawing readable. Inputs and constants are drawn again above each row that reads
+them, instead of once with long lines. An operation on inputs only, such as the transpose of a
+weight, is drawn just above its reader. An output node with many values is not drawn; the nodes that
+it returns get a mark.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ MOST_OUTPUT_LINKS = 3
 
 @dataclass(frozen=True)
 class Box:
-    """One drawn node. `is_repeat` says whether the node is drawn further up, too."""
+    """One drawn node. `is_repeat` says whether the node is also drawn further up."""
 
     node: Node
     row: int
@@ -54,13 +55,13 @@ class Layout:
 
 
 def is_input(node: Node) -> bool:
-    """Return whether a node computes nothing, because it is a placeholder or an attribute."""
+    """Return whether a node is a placeholder or an attribute, which computes nothing."""
     return node.op in ("placeholder", "get_attr")
 
 
 def readers(nodes: Sequence[Node]) -> dict[str, list[str]]:
-    """Map each node to the names of the nodes that read it, in order. A node reads earlier ones
-    only.
+    """Map each node to the names of the nodes that read it, in order. A node reads only earlier
+    nodes.
     """
     readers_by_name: dict[str, list[str]] = {}
     for node in nodes:
@@ -135,7 +136,9 @@ def _add_input_boxes(
     boxes: list[Box],
     links: list[Link],
 ) -> None:
-    """Add a box for the input above each row that reads it; an unread input gets one in row 0."""
+    """Add a box for an input above each row that reads it. An input that nothing reads gets a box
+    in row 0.
+    """
     is_returned = node.name in returned
     reader_rows = sorted({row[name] for name in names})
     if not reader_rows:
@@ -193,8 +196,8 @@ def _solve_columns(
 
 
 def _choose_weights(drawing: Scene) -> list[float]:
-    """Return for each line how straight it should be. Lines between an operation and its only
-    reader are the straightest.
+    """Return the weight of each line: the greater, the straighter it is drawn. A line between an
+    operation and its only reader has the greatest weight.
     """
     operations = [link for link in drawing.links if not is_input(drawing.boxes[link[0]].node)]
     leaving, arriving = Counter(a for a, _ in operations), Counter(b for _, b in operations)

@@ -1,7 +1,8 @@
-"""Find keywords for the site's search in code that its index leaves out: opcodes, kernel names.
+"""Find keywords (opcodes, kernel names) for the site's search in code that the search index leaves
+out.
 
-Full text of machine code, IR and bytecode would bloat the index. The name of an instruction is
-useful if the search result shows a line with it and links to that line.
+The full text of machine code, IR and bytecode would bloat the index. A search for an instruction's
+name finds a keyword instead, which shows a line with the instruction and links to it.
 """
 
 from __future__ import annotations
@@ -65,7 +66,9 @@ def find_opcode(line: str, stage: str) -> str:
 
 
 def keywords(artifact: Artifact, options: Options) -> list[Keyword]:
-    """Return a keyword for each operation and each kernel of an artifact, at its first place."""
+    """Return a keyword for each operation and each kernel of an artifact, for the first line with
+    it.
+    """
     first_by_word: dict[tuple[str, str], Keyword] = {}
     for keyword in _all_keywords(artifact, options):
         first_by_word.setdefault((keyword.stage, keyword.word), keyword)

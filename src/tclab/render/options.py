@@ -1,4 +1,4 @@
-"""Options of rendering: folds, ids, links to source lines, delivery."""
+"""Define the options of rendering: folds, ids, links to source lines, delivery."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Options:
     """The options for rendering an artifact. `prefix` makes ids unique in a page; `view` picks one
     view.
 
-    `fold` None folds long parts, True folds everything, False nothing. `sources` maps a file to
-    the prefix of its listing on this page; source lines of these files become links. `torch_git` is
-    the commit for links to PyTorch's own files. `root` is the relative path from the page to the
-    site's root, such as ``../``; None without a site. `delivery` decides where long parts are
-    kept.
+    `fold` is None to fold long parts, True to fold everything, False to fold nothing. `sources`
+    maps a file to the prefix of its listing on this page; source lines of these files become links.
+    `torch_git` is the commit for links to PyTorch's own files. `root` is the relative path from the
+    page to the site's root, such as ``../``; None without a site. `delivery` decides where long
+    parts are kept.
     """
 
     prefix: str = ""
@@ -55,7 +55,7 @@ class Options:
 
 def commit_url(git: str, path: str = "", line: int = 0) -> str:
     """Return the address of a commit, or of a file's line in it, in PyTorch's repository; '' if
-    `git` is no commit hash.
+    `git` is not a commit hash.
     """
     if not (7 <= len(git) <= 40 and set(git) <= set("0123456789abcdef")):
         return ""
@@ -65,8 +65,8 @@ def commit_url(git: str, path: str = "", line: int = 0) -> str:
 
 
 def source_url(line: SourceLine, options: Options) -> str:
-    """Return the address of a source line: its listing on this page, PyTorch's
-    repository, or ''.
+    """Return the address of a source line: in its listing on this page, or in PyTorch's repository,
+    or ''.
     """
     if line.file in options.sources:
         return f"#{identifier(options.sources[line.file])}-L{line.line}"

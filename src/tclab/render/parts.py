@@ -1,4 +1,4 @@
-"""HTML elements that several renderers use: folds, tables, tabs and others."""
+"""Draw the HTML elements that several renderers use: folds, tables, tabs and others."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ DASH = markup('<span class="tclab-none">–</span>')
 
 
 def code(text: str) -> Html:
-    """Draw a short piece of code; a long name may break at underscores. A dash for ''."""
+    """Draw a short piece of code, in which a long name may break at underscores. Draw a dash for
+    ''.
+    """
     return tag("code", allow_underscore_breaks(text)) if text else DASH
 
 
@@ -56,7 +58,7 @@ def count(number: int, singular: str, plural: str = "") -> str:
 
 
 def byte_count(number: int) -> str:
-    """Return a number of bytes as text, in KiB or MiB if it is large."""
+    """Return a number of bytes as text; a large number is in KiB or MiB."""
     for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
         if number >= unit:
             return f"{number / unit:,.4g} {name}"
@@ -71,7 +73,7 @@ def line_count(text: str) -> int:
 def fold(summary: str, body: Html, *, search: bool = True, paper: bool = False) -> Html:
     """Fold `body` behind `summary` (text). Without `search` the site's search ignores it.
 
-    With `paper` it is printed although it is closed.
+    With `paper` the body is printed even if the fold is closed.
     """
     head, search_flag = tag("summary", esc(one_line(summary))), None if search else ""
     class_name = "tclab-fold tclab-printed" if paper else "tclab-fold"
@@ -147,7 +149,7 @@ def _bracket(unit: str) -> str:
 
 
 def _draw_heading(name: str, unit: str, align: str | None) -> Html:
-    """Draw a column's heading with its unit. An empty one is a plain cell."""
+    """Draw a column's heading with its unit. An empty heading is a plain cell."""
     if not heading_text(name, unit):
         return tag("td")
     unit_html = tag("span", esc(_bracket(unit)), class_="tclab-unit") if unit else NOTHING
@@ -209,7 +211,7 @@ def facts(pairs: Iterable[tuple[str, Html]]) -> Html:
 
 
 def chips(pairs: Iterable[tuple[str, int]]) -> Html:
-    """Draw names with a count each."""
+    """Draw each name with its count."""
     items = [
         markup("<li>{} <span>{:,}</span></li>", tag("code", esc(name)), number)
         for name, number in pairs
@@ -223,5 +225,5 @@ def caption(text: str) -> Html:
 
 
 def note(text: str) -> Html:
-    """Draw a plain sentence, such as one that there is nothing to show."""
+    """Draw a plain sentence, for example that there is nothing to show."""
     return tag("p", esc(text), class_="tclab-note")

@@ -1,4 +1,4 @@
-"""FX graphs drawn as SVG: boxes and curves."""
+"""Draw FX graphs as SVG, with boxes and curves."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MARGIN = 6.0
 _CHAR = 6.7  # width of a character of the label
 _LONGEST = 28  # the most characters of a label
 
-#: Class of operation → pattern of its names in ATen or torch. It decides the colour only.
+#: Class of operation → pattern of its names in ATen or torch. The class decides only the colour.
 _KINDS = {
     "matrix": r"mm|bmm|addmm|baddbmm|matmul|linear|einsum|conv\w*|\w*attention\w*",
     "reduce": r"sum|mean|amax|amin|max|min|prod|var|var_mean|std|norm|argmax|argmin|cumsum"
@@ -129,7 +129,7 @@ def _lay_out_in_pixels(nodes: Sequence[Node]) -> _Drawing:
 
 
 def _fmt(value: float) -> str:
-    """Format a coordinate with at most one decimal, equal on every machine."""
+    """Format a coordinate with at most one decimal, so that the text is equal on every machine."""
     return f"{value:.1f}".removesuffix(".0")
 
 

@@ -23,8 +23,8 @@ def figure(
     titled: bool = True,
     stamped: bool = True,
 ) -> Html:
-    """Return an artifact with its title above and its run's stamp below, as `titled` and `stamped`
-    say.
+    """Return an artifact with its title above (if `titled`) and its run's stamp below (if
+    `stamped`).
     """
     if run is not None and not options.torch_git:
         options = replace(options, torch_git=run.provenance.torch_git)
@@ -48,7 +48,8 @@ def source(
     lines: excerpt.Range | None = None,
     focus: Sequence[excerpt.Range] = (),
 ) -> Html:
-    """Return the snippet's code; line 12 has the anchor ``{prefix}-L12``. `lines` are inclusive.
+    """Return the snippet's code; line 12 has the anchor ``{prefix}-L12``. `lines` are the first and
+    last line to show.
 
     Lines outside of the ranges in `focus` are folded; without a focus, all code is folded if it
     is long.
@@ -65,7 +66,7 @@ def source(
 
 
 def output(run: Run, options: Options) -> Html:
-    """Return what the run printed and raised, each in a block."""
+    """Return a block with what the run printed, and a block with the error that it raised."""
     pieces = []
     for name, printed in (("Output", run.stdout), ("Errors", run.stderr), ("Raised", run.raised)):
         if printed.strip():

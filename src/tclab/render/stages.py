@@ -1,4 +1,4 @@
-"""The names of a compile's stages and their languages, and which stages are machine code."""
+"""Name the stages of a compile and their languages, and say which stages are machine code."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ _LANGUAGES = {
 
 
 def language(stage: str, name: str) -> str:
-    """Return the language of a listing in words, by its stage or lexer name; '' for plain text."""
+    """Return the language of a listing in words, from its stage or else the name of its lexer; ''
+    for plain text.
+    """
     return _LANGUAGES.get(stage) or _LANGUAGES.get(name, "")
 
 

@@ -1,4 +1,4 @@
-"""The stamp of a run: its PyTorch, its device, its day."""
+"""Write the stamp of a run: its PyTorch, its device, its day."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def seconds_text(value: float) -> str:
 
 
 def device_text(provenance: Provenance) -> str:
-    """Return the GPU with its CUDA version if there was one, else the CPU with its cores."""
+    """Return the GPU with its CUDA version if the run had a GPU, else the CPU with its cores."""
     if provenance.gpu:
         return provenance.gpu + (f", CUDA {provenance.cuda}" if provenance.cuda else "")
     return provenance.cpu + (f", {provenance.cores} cores" if provenance.cores else "")
@@ -35,7 +35,7 @@ def _torch_text(provenance: Provenance) -> str:
 
 
 def compiler_text(provenance: Provenance) -> str:
-    """Return the C++ compiler's version; '' for a GPU's code that needs no C++ compiler."""
+    """Return the C++ compiler's version; '' for a GPU, whose code needs no C++ compiler."""
     return "" if provenance.gpu else provenance.compiler.rpartition(" (")[0]
 
 
@@ -84,7 +84,9 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def _equal_run_texts(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield the place and day of other runs with the same artifact: recordings, then this build."""
+    """Yield the place and day of the other runs with the same artifact, recordings before this
+    build's run.
+    """
     sources = [source for run in runs if run.environment != "here" for source in run.figure_sources]
     if sources:
         days = sorted({day for source in sources for day in source.dates})
@@ -95,7 +97,9 @@ def _equal_run_texts(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def pieces(run: Run, same: Sequence[Run] = ()) -> list[str]:
-    """Return the stamp's parts as texts; `same` are other runs that showed the same."""
+    """Return the stamp's parts as texts; `same` are the other runs that showed the same
+    artifact.
+    """
     return [*_own_texts(run), *_equal_run_texts(same)]
 
 

@@ -1,4 +1,4 @@
-"""A self-contained HTML file: it includes styles and scripts, and makes no requests."""
+"""Make a self-contained HTML file, which includes styles and scripts and makes no requests."""
 
 from __future__ import annotations
 

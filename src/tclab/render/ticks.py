@@ -1,4 +1,4 @@
-"""Ticks of a chart's axes: round numbers in common units, and names that fit."""
+"""Set the ticks of a chart's axes: round numbers in common units, and names that fit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import textwrap
 from typing import Any
 
-#: Letters of tick labels that fit into an inch; ticks that fit on an axis.
+#: The letters of a tick label that fit into an inch; the ticks that fit on an axis.
 _LETTERS, MOST_TICKS = 9.5, 14
 
 

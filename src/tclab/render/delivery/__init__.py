@@ -1,4 +1,5 @@
-"""Deliver a page's longest parts: the code of stages, long listings, tables of guards.
+"""Decide where the longest parts of a page are kept: the code of stages, long listings, tables of
+guards.
 
 A renderer passes such a part to the `Delivery` of its options and puts the result into the page.
 `Delivery` itself returns every part unchanged; `files` moves machine code to files beside the page;
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Code:
-    """The code of one pane. `html` is the whole element; `style` is a CSS style with its size."""
+    """The code of one pane. `html` is the whole element; `style` is a CSS style with the element's
+    size.
+    """
 
     html: Html
     style: str
@@ -26,17 +29,17 @@ class Code:
 
 @dataclass(frozen=True)
 class MarkedCode(Code):
-    """Code of which `lines` is the inner HTML, one element a line."""
+    """Code whose `lines` is the inner HTML, with one element for each line."""
 
     lines: Html
 
 
 @dataclass(frozen=True)
 class BareCode(Code):
-    """Code as plain text, of which the viewer's script makes lines.
+    """Code as plain text, which the viewer's script splits into lines.
 
-    `origins` has a text for each line. `noise` lists the noise lines, each as the distance to the
-    one before.
+    `origins` has a text for each line. `noise` lists the noise lines, each as its distance to the
+    previous noise line.
     """
 
     title: str

@@ -1,7 +1,8 @@
 """Compress the folded parts of a large page, so that a report opens fast.
 
-The code of a column and each table of guards becomes an element with gzip in base64. The viewer's
-script unpacks it when the reader opens it. The Python source stays as it is, since it is open.
+The code of a column, and each table of guards, becomes an element with gzip data in base64, which
+the viewer's script unpacks when the reader opens the part. The Python source is not compressed,
+because it is open.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ _NOTE = markup(
 
 
 class Compressed(Delivery):
-    """Keeps code and guards in `elements` for the end of the page, by the name of an element."""
+    """Keeps code and guards for the end of the page, in `elements` by name."""
 
     def __init__(self) -> None:
         self.elements: dict[str, list[object]] = {}
         self.chains: dict[str, int] = {}  # the prefix of each chain's ids → its number, from 1
 
     def column(self, chain: str, stage: str, panes: Sequence[Code]) -> Sequence[Html]:
-        """Return a note for each pane, unless the column is Python."""
+        """Return a note in place of each pane; Python panes are returned unchanged."""
         number = self.chains.setdefault(chain, len(self.chains) + 1)
         if stage == "python":
             return super().column(chain, stage, panes)

@@ -1,10 +1,10 @@
 """Keep machine code and long listings in files beside the page, so that the page loads fast.
 
-A column of a chain becomes a script and a text. The viewer loads the script when the reader opens
-the column (over ``file://`` a page may load scripts, but no data); the text is for readers without
-scripts. The script holds gzip, since a site of several versions has hundreds of them. A listing
-becomes its own page; a link to it stays, and the site's script replaces the link by the code when
-the fold is opened.
+A column of a chain becomes a script and a text file. The viewer loads the script when the reader
+opens the column (over ``file://`` a page may load scripts, but no data). The text file is for
+readers without JavaScript. The scripts hold gzip data, since a site of several versions has
+hundreds of scripts. A listing becomes its own page. The original page keeps a link to it, which the
+site's script replaces by the code when the fold is opened.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ _STYLE = (
 
 
 class Files(Delivery):
-    """Collects the contents of the files of the page at `url` in `files`, by path in the site."""
+    """Collects the files of the page at `url` in `files`, which maps a path in the site to the
+    content.
+    """
 
     def __init__(self, url: str) -> None:
         self.url, self.files = url, dict[str, str]()
@@ -96,8 +98,8 @@ def _format_text(pane: BareCode) -> str:
 
 
 def _make_document(path: str, title: str, body: Html, owner: str) -> str:
-    """Return the page at `path` that shows one listing without scripts and links back to its
-    `owner`. Both addresses are relative to the site's root.
+    """Return a page for one listing, without scripts and with a link back to the page `owner`.
+    `path` and `owner` are relative to the site's root.
     """
     root = "../" * path.count("/")
     head = (

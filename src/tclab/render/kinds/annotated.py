@@ -1,4 +1,4 @@
-"""Annotated source: the user's lines, their graphs, and notes on what the compiler did."""
+"""Render annotated source: the user's lines, their graphs, and notes on what the compiler did."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def _graphs_by_line(artifact: Annotated) -> dict[int, str]:
-    """Map line numbers in the code to the numbers of their graphs as text: ``0``, ``0 2``."""
+    """Map each line number in the code to the numbers of the line's graphs as text: ``0``, ``0
+    2``.
+    """
     return {line: " ".join(map(one_line, graphs)) for line, graphs in artifact.compiled.items()}
 
 

@@ -1,4 +1,4 @@
-"""Graph breaks: the place of each, and why Dynamo stopped tracing there."""
+"""Render graph breaks: the place of each, and why Dynamo stopped tracing there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from tclab.model import Break, Breaks, SourceLine
 
-#: The address of a break's row in the reference, from the site's root; its id follows.
+#: The address of a break's row in the reference, relative to the site's root, without the break's
+#: id at the end.
 ROW_ANCHOR = "reference/graph-breaks.html#graph-breaks-"
 _REGISTRY = "https://meta-pytorch.github.io/compile-graph-break-site/gb/"
 
@@ -34,7 +35,7 @@ def summary(breaks: Breaks) -> str:
 
 
 def _draw_id(item: Break, options: Options) -> Html:
-    """Draw the id of a break. On the site it links to the reference, in a report to the
+    """Draw the id of a break as a link: on the site to the reference, in a report to PyTorch's
     registry.
     """
     url = registry_url(item.gb_id)

@@ -1,4 +1,4 @@
-"""Candidates: a table of the configurations of each kernel that a GPU would time."""
+"""Render candidates: a table of the configurations of each kernel that a GPU would time."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Chains: all stages of one graph in panes side by side, each line linked to its origins.
+"""Render chains: all stages of one graph in panes side by side, each line linked to its origins.
 
-Without the script (assets/chain/) the panes are folded one below the other, and each line names
-its origins.
+Without the script (assets/chain/) the panes are folds, one below the other, and each line names its
+origins.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _text_rows(panes: Panes, pane: int, listing: Listing) -> Iterator[tuple[str,
 
 def text(artifact: Chain) -> str:
     """Return a table of the Python lines with the count of their descendants, and the length of
-    each stage; not the listings.
+    each stage. The listings are left out.
     """
     panes = Panes(artifact, Options())
     tables = []

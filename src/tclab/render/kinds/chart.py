@@ -1,4 +1,4 @@
-"""Charts: SVG drawn by Matplotlib in the colours of the page, with the data below."""
+"""Render charts: SVG drawn by Matplotlib in the colours of the page, with the data below."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ SERIES = 6
 _MARKERS = "osD^vP"
 INK, _GRID = "#010203", "#010204"
 _SIZE = (7.2, 3.8)  # inches at 72 dots
-#: Width in inches of the drawing for a phone: as wide as its screen, so that letters keep their
-#: size.
+#: Width in inches of the drawing for a phone: as wide as a phone's screen, so that letters are not
+#: scaled.
 _NARROW = 4.4
 _SPAN = 0.27  # height of one span in inches
 _KINDS = {"bar": "Bar chart", "span": "Timeline", "lanes": "Timeline"}
@@ -85,8 +85,9 @@ def _plot(axes: Any, artifact: Chart, xs: list[float]) -> None:
 
 
 def _split_by_name(artifact: Chart, values: list[float]) -> list[tuple[str, list[float]]]:
-    """Split the values into (line style, values): points that a line joins, and points without a
-    line. Points with a name get no line. The other points of each part are NaN.
+    """Split the values into parts (line style, values): one for points joined by a line, one for
+    single points. Points with a name are single. In each part, the points of the other part are
+    NaN.
     """
     if not artifact.names:
         return [("-", values)]
@@ -194,10 +195,10 @@ def _draw(fill: Callable[[Any], None], size: tuple[float, float], salt: str) -> 
     from matplotlib.figure import Figure
 
     settings: Any = {"svg.hashsalt": salt, "svg.fonttype": "none", "font.size": 11}
-    settings["text.parse_math"] = False  # a dollar sign begins no formula
+    settings["text.parse_math"] = False  # a dollar sign must not begin a formula
     out = io.StringIO()
     with mpl.rc_context(settings), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a missing glyph does no harm: the page's font is used
+        warnings.simplefilter("ignore")  # ignore missing glyphs, because the page uses its own font
         figure = Figure(figsize=size, dpi=72, layout="tight")
         axes = figure.add_subplot()
         fill(axes)
@@ -217,7 +218,9 @@ def _recolour(svg: str) -> str:
 
 
 def draw_svg(artifact: Chart, options: Options, *, narrow: bool = False) -> Html:
-    """Draw the chart as an SVG for a page: as wide as the text, or `narrow` for a phone."""
+    """Draw the chart as an SVG: as wide as the text of a page, or, if `narrow`, as wide as a
+    phone.
+    """
 
     def fill(axes: Any) -> None:
         _draw_chart(axes, artifact)
@@ -247,8 +250,8 @@ def draw(
     """Return what `fill` draws on Matplotlib's axes as an SVG with the page's colours and fonts.
 
     `size` is in inches; `words` are a title and a description for screen readers. `marks` draws
-    elements on top when the layout of the axes is final. An SVG with links has the role of a group:
-    screen readers do not look into an image. A `narrow` one is for phones.
+    elements on top when the layout of the axes is final. An SVG with links has the role of a group,
+    because screen readers do not look into an image. A `narrow` SVG is for phones.
     """
     size = (min(size[0], _NARROW), size[1]) if narrow else size
     options = options.for_part("narrow") if narrow else options
@@ -306,7 +309,7 @@ def html(artifact: Chart, options: Options) -> Html:
     drawings = draw_wide_and_narrow(lambda narrow: draw_svg(artifact, options, narrow=narrow))
     drawing = parts.scroll_box(drawings, artifact.title or "Chart", search=False)
     caption = parts.caption(artifact.caption)
-    unfolded = replace(options, fold=False)  # it is inside a fold already
+    unfolded = replace(options, fold=False)  # the table is already inside a fold
     body = table.html(to_table(artifact), unfolded, dots.linked_names(artifact, options))
     numbers = parts.fold("The data as a table", body, search=False)
     legend_html = NOTHING if artifact.is_timeline else legend(artifact.series)

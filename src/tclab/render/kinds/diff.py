@@ -1,4 +1,4 @@
-"""Diffs: two versions of the same code side by side, with changed lines marked."""
+"""Render diffs: two versions of the same code side by side, with changed lines marked."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from tclab.render.options import Options
     from tclab.render.viewer.compared import PaneLine
 
-#: Equal lines shown before and after a change.
+#: The number of equal lines shown before and after a change.
 CONTEXT = 3
 
-#: Stages of readable code: their differences are open at first. If they have none, the first
-#: difference in the fallback stages is open.
+#: Stages of readable code, whose differences are open at first. If these stages do not differ, the
+#: first difference in the fallback stages is open.
 _OPEN_STAGES = frozenset({"python", "kernel", "cpp"})
 _FALLBACK_STAGES = ("sass", "asm", "ptx")
 
@@ -57,7 +57,7 @@ class Pair:
 
 
 def pair_listings(artifact: Diff) -> Iterator[Pair]:
-    """Pair the listings of both sides: within a stage, the nth of one with the nth of the other."""
+    """Pair the nth listing of each stage of the left side with the nth of the right side."""
     left, right = _group_by_stage(artifact.left), _group_by_stage(artifact.right)
     for stage in dict.fromkeys([*left, *right]):
         paired = list(zip_longest(left.get(stage, ()), right.get(stage, ())))
@@ -92,8 +92,8 @@ def html(artifact: Diff, options: Options) -> Html:
 
 
 def _choose_open(listing_pairs: Sequence[Pair]) -> list[Pair]:
-    """Choose the pairs that are open at first: the only one, else those that differ in readable
-    code, else one of the others.
+    """Choose the pairs that are open at first: a single pair, or the pairs that differ in readable
+    code, or else one other pair.
     """
     if len(listing_pairs) == 1:
         return list(listing_pairs)
@@ -226,8 +226,8 @@ def _unified_diff(pair: Pair, labels: tuple[str, str]) -> str:
 
 
 def _right_text(row: LinePair) -> str:
-    """Return the text of the right line. If both lines count as equal, return the left one, since
-    the right one may have other names of registers.
+    """Return the text of the right line. If both lines count as equal, return the left line, since
+    only the names of registers can differ.
     """
     line = row.left if row.same and row.left else row.right
     return line.text if line else ""

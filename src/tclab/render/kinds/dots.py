@@ -1,4 +1,4 @@
-"""Hot spots over the named points of a chart: a tooltip with the name, and a link to its page."""
+"""Draw hot spots over the named points of a chart, each with a tooltip and a link to a page."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from tclab.model import Chart
     from tclab.render.options import Options
 
-#: The radius of a dot's hot spot, in the drawing's units: larger than the drawn dot, at most half
-#: the way to the next dot. Dots closer than _SAME_PLACE share one circle, a sector each.
+#: The radius of a dot's hot spot in the drawing's units: it is larger than the drawn dot, and at
+#: most half the distance to the next dot. Dots closer than _SAME_PLACE get a sector each of one
+#: circle.
 _RADIUS, _SAME_PLACE = 6.0, 2.0
 
 

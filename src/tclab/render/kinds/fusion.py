@@ -1,4 +1,4 @@
-"""Fusion decisions: a card for each pair of nodes. Pairs that share nothing are folded."""
+"""Render fusion decisions: a card for each pair of nodes. Pairs without shared data are folded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tclab.model import FusionPair, FusionPairs, ScheduledNode
 
-#: Cards beyond this number are folded.
+#: The number of cards that are shown; the others are folded.
 MOST_CARDS = 24
 #: The most source lines that a side of a pair names.
 MOST_LINES = 3
@@ -39,8 +39,8 @@ def summary(pairs: FusionPairs) -> str:
 def sort_pairs(
     pairs: FusionPairs,
 ) -> tuple[list[FusionPair], list[FusionPair], list[FusionPair]]:
-    """Sort the pairs into three lists: informative ones; pairs that share no data; and legal pairs
-    that were not taken, but are in one group through other pairs.
+    """Sort the pairs into three lists: informative pairs; pairs that share no data; and legal pairs
+    that were not fused themselves, but are in one group through other pairs.
     """
     informative, disjoint, joined_later = [], [], []
     for pair in pairs.pairs:

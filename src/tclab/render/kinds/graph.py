@@ -1,4 +1,4 @@
-"""FX graphs in three views: a picture, a table and the readable code."""
+"""Render FX graphs in three views: a picture, a table and the readable code."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tclab.render.options import Options, place_link
 if TYPE_CHECKING:
     from tclab.model import Graph, Node
 
-#: Graphs with more nodes than MOST_SHOWN open as a table, and their picture is folded. Graphs with
-#: more than MOST_DRAWN get no picture.
+#: A graph with more than MOST_SHOWN nodes opens as a table, and its picture is folded. A graph with
+#: more than MOST_DRAWN nodes gets no picture.
 MOST_SHOWN, MOST_DRAWN = 120, 400
 
 VIEWS = ("picture", "table", "text")

@@ -1,4 +1,4 @@
-"""Guards: the checks of a cache entry before its compiled code may run."""
+"""Render guards: the checks of a cache entry before its compiled code may run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels: their facts and their code."""
+"""Render kernels: their facts and their code."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def html(artifact: Kernel, options: Options) -> Html:
-    """Return the facts, then the code. Of a Triton kernel, all but the function is folded. With
+    """Return the facts, then the code. All code of a Triton kernel but its function is folded. With
     `options.fold`, facts and code are in one fold.
     """
     function_range = _find_function(artifact)
     facts_html = parts.facts(facts.fact_pairs(artifact, options))
     listing_options = replace(options, fold=None) if options.fold else options
-    # The newline separates the facts from a button that the script adds.
+    # The newline separates the facts from the button that the page's script adds.
     body = join([facts_html, listing.html(artifact, listing_options, function_range)], NEWLINE)
     if not options.fold:
         return body
@@ -44,7 +44,7 @@ def _find_function(artifact: Kernel) -> list[excerpt.Range]:
 
 
 def text(artifact: Kernel) -> str:
-    """Return the facts, a line each, then the code."""
+    """Return one line for each fact, then the code."""
     values = {
         "kernel": artifact.kernel_name,
         "category": artifact.category,

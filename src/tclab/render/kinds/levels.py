@@ -1,4 +1,6 @@
-"""A function at several levels: each call with the calls of the next level that come from it."""
+"""Render a function at several levels of operators: each call with the calls of the next level that
+came from it.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ def _type_text(call: LevelCall) -> str:
 
 
 def _draw_call(call: LevelCall, above: LevelCall | None, options: Options) -> Html:
-    """Draw a call. An operator that is the same as at the level above is marked as such."""
+    """Draw a call. It is marked if its operator is the same as at the level above."""
     is_same = above is not None and above.operator == call.operator
     place_html = NOTHING
     if call.location is not None:
@@ -72,8 +74,8 @@ def html(artifact: Levels, options: Options) -> Html:
 
 
 def _text_rows(level: int, call: LevelCall, levels: Levels) -> list[tuple[str, ...]]:
-    """Return a row for each call of the last level. A call of an upper level is in its first row
-    only.
+    """Return a row for each call of the last level. A call of a higher level is written only in the
+    first of its rows.
     """
     calls = levels.calls_below(levels.levels[level].label, call.name)
     rows = [row for child in calls for row in _text_rows(level + 1, child, levels)]

@@ -1,4 +1,4 @@
-"""Listings: code in some language, with an anchor for each line."""
+"""Render listings: code in some language, with an anchor for each line."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from tclab.model import Listing
     from tclab.render.options import Options
 
-#: The page's delivery may keep folded code elsewhere: machine code, and code with more lines than
-#: this.
+#: Code with more lines than this, and machine code, may be kept outside of the page by its
+#: delivery.
 MOST_LINES_IN_PAGE = 60
 
 
 def code_html(artifact: Listing, options: Options, focus: Sequence[excerpt.Range] = ()) -> Html:
     """Return the code without its file name, folded if long. With a `focus` (ranges of lines), only
-    the other lines are folded.
+    the lines outside of it are folded.
     """
     if not artifact.code.strip():
         return parts.note("Empty.")

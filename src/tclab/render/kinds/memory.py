@@ -1,4 +1,6 @@
-"""Memory: the bytes held over a run, as one curve for each run; all runs have the same phases."""
+"""Render memory: one curve for each run with the bytes held over time. All runs have the same
+phases.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partitions: each value of the forward with its fate, its bytes and the reason."""
+"""Render partitions: each value of the forward with its fate, its bytes and the reason."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def summary(partition: Partition) -> str:
 
 
 def reason_text(value: PartitionedValue, partition: Partition) -> str:
-    """Return why a value has its fate, if it is a view or may not be recomputed; else ''."""
+    """Return why a value has its fate, if the value is a view or must not be recomputed; else
+    ''.
+    """
     if value.fate == "input":
         return ""
     owner = next(v for v in partition.values if v.storage == value.storage)

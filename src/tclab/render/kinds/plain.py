@@ -1,4 +1,4 @@
-"""Text artifacts: shown verbatim, and in colours where the title is the name of a Python file."""
+"""Render text artifacts verbatim, with colours if the title is the name of a Python file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recompiles: the code that was compiled again, and the guards that failed."""
+"""Render recompiles: the code that was compiled again, and the guards that failed."""
 
 from __future__ import annotations
 

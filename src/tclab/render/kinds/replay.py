@@ -1,4 +1,4 @@
-"""Replays: each call with the cache entries that it tried, in order, and the result."""
+"""Render replays: each call with the cache entries that it tried, in order, and the result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def _describe_ending(call: CachedCall) -> tuple[str, str]:
 
 
 def summary(replay: Replay) -> str:
-    """Count the calls that hit, compiled, or ran without compiled code, in a sentence."""
+    """Return a sentence with the numbers of calls that hit, compiled, or ran without compiled
+    code.
+    """
     hits, compiles = sum(bool(call.hit) for call in replay), sum(bool(call.made) for call in replay)
     calls, hit_count = parts.count(len(replay.calls), "call"), parts.count(hits, "hit")
     uncompiled = len(replay.calls) - hits - compiles

@@ -1,4 +1,4 @@
-"""Reports of `tclab explain` on one function."""
+"""Render the reports of `tclab explain`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def html(artifact: Report, options: Options) -> str:
 
 
 def text(artifact: Report) -> str:
-    """Return the whole report but for the listings of the chains."""
+    """Return the whole report without the listings of the chains."""
     return "\n\n".join(part for part in _text_parts(artifact) if part)
 
 

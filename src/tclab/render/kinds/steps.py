@@ -1,4 +1,6 @@
-"""Dynamo's symbolic execution: a card for each instruction, with its stack and its new nodes."""
+"""Render Dynamo's symbolic execution: a card for each instruction, with its stack and its new
+nodes.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def summary(steps: Steps) -> str:
-    """Count the instructions, and those that added nodes, in a sentence."""
+    """Return a sentence with the number of instructions, and how many of them added nodes."""
     with_nodes = sum(bool(step.nodes) for step in steps)
     return f"{parts.count(len(steps.steps), 'instruction')}, of which {with_nodes} made nodes."
 

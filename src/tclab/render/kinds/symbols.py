@@ -1,4 +1,4 @@
-"""Symbols: the sizes that a compile kept symbolic."""
+"""Render symbols: the sizes that a compile kept symbolic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of measured or counted values."""
+"""Render tables of measured or counted values."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ def cell_text(value: Cell, spec: str = "", title: str = "") -> str:
 
 def _format_number(value: int | float, spec: str, title: str) -> str:
     default = ".4g"
-    if isinstance(value, int):  # a count: 20 candidates beside 8.26 times
+    # an int is a count and is not rounded, as in 20 candidates beside 8.26 times
+    if isinstance(value, int):
         default, spec = "", _DECIMALS.sub(".0f", spec)
     try:
         return format(value, spec or default)
@@ -58,8 +59,8 @@ def _get_or_empty(values: tuple[str, ...], index: int) -> str:
 
 
 def _float_format(column: tuple[Cell, ...]) -> str:
-    """Return a format with as many decimals as the longest float of the column needs; '' if it
-    needs more than 3.
+    """Return a format with the most decimals that a float of the column needs; '' if that is more
+    than 3.
     """
     texts = [
         f"{value:.4g}" for value in column if isinstance(value, float) and math.isfinite(value)
@@ -94,8 +95,8 @@ def numeric_columns(table: Table) -> list[bool]:
 def html(artifact: Table, options: Options, first: Sequence[Html] = ()) -> Html:
     """Return the table with its caption and downloads, or as figures with the view ``figures``.
 
-    `first` holds HTML for the first cell of each row; an empty one keeps the text. The site's
-    search ignores a folded table.
+    `first` holds HTML for the first cell of each row; if it is empty, the cell keeps its text. The
+    site's search ignores a folded table.
     """
     if options.view == "figures":
         return _draw_figures(artifact)

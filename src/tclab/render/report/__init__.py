@@ -1,1 +1,1 @@
-"""Reports of `tclab explain`: sentences, tables and the HTML page."""
+"""Render the reports of `tclab explain`: sentences, tables and the HTML page."""

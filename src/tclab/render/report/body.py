@@ -1,4 +1,6 @@
-"""A report as HTML: the verdict, the annotated source, the stages, the kernels; then the rest."""
+"""Render a report as HTML: the verdict, the annotated source, the stages, the kernels, then the
+rest.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +114,7 @@ Section = tuple[str, str, Html]
 
 
 def _add_ids(sections: Iterable[Section], options: Options) -> Iterator[Section]:
-    """Return the sections that are not empty, with ids instead of names."""
+    """Return the sections that are not empty, each with its id in place of its name."""
     return ((options.id(name), title, inner) for name, title, inner in sections if inner)
 
 
@@ -185,7 +187,7 @@ _CANDIDATES = (
 
 
 def _draw_candidates(report: Report, options: Options) -> Html:
-    """Draw the candidates of each kernel. Its name and rule are in its first row only."""
+    """Draw the candidates of each kernel. Only the first row of a kernel has its name and rule."""
     if not report.candidates:
         return NOTHING
     intro = tag("p", esc(_CANDIDATES.format(target=report.target)))

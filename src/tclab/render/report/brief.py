@@ -18,8 +18,8 @@ _NEXT = "the same command with --format html -o REPORT.html for every stage, or 
 
 
 def text(report: Report) -> str:
-    """Return one JSON object of at most MOST_BYTES. Its fields are those that the guide of the
-    command documents; the last findings are left out where they do not fit, and counted.
+    """Return one JSON object of at most MOST_BYTES. The guide of the command documents its fields.
+    Findings at the end that do not fit are left out and counted.
     """
     for kept in range(len(report.findings), -1, -1):
         content = json.dumps(_make_fields(report, kept), indent=1, ensure_ascii=False) + "\n"

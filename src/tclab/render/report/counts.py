@@ -1,4 +1,4 @@
-"""The counts of a report: as a table, and in sentences."""
+"""Render the counts of a report as a table and in sentences."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def table(counts: Counts) -> Table:
 
 
 def verdict(report: Report) -> str:
-    """Return the numbers of breaks, graphs and recompiles in a few sentences; the outcome of the
-    file's own compiles comes first.
+    """Return the numbers of breaks, graphs and recompiles in a few sentences, after the outcome of
+    the file's own compiles.
     """
     own = [_own_sentence(report.own)] if report.own else []
     if report.own and not report.own.frames:
@@ -69,7 +69,9 @@ def _breaks_sentence(breaks: Breaks) -> str:
 
 
 def costs(report: Report) -> Iterator[str]:
-    """Yield ``83 guards``, ``6 kernels``, ``2 library calls``, ``compiled in 7.4 s``."""
+    """Yield each count as text: ``83 guards``, ``6 kernels``, ``2 library calls``, ``compiled in
+    7.4 s``.
+    """
     counts = report.counts
     yield parts.count(counts.guards, "guard")
     yield parts.count(counts.kernels, "kernel")

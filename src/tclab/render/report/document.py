@@ -1,4 +1,4 @@
-"""A report as one self-contained HTML file."""
+"""Render a report as one self-contained HTML file."""
 
 from __future__ import annotations
 

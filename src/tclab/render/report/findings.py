@@ -1,4 +1,4 @@
-"""The findings of a report: as HTML, and as lines of text."""
+"""Render the findings of a report as HTML and as lines of text."""
 
 from __future__ import annotations
 
@@ -50,13 +50,15 @@ def _is_known(finding: Finding) -> bool:
 
 
 def actions(finding: Finding) -> Iterator[tuple[str, str]]:
-    """Yield each action after its word: ``fix`` for the first one, then ``or``."""
+    """Yield (word, action) for each action: the word is ``fix`` for the first one, then ``or``."""
     for number, action in enumerate(finding.actions):
         yield ("or:" if number else "fix:"), action
 
 
 def place_text(finding: Finding) -> str:
-    """Return the finding's first line and its code: ``m.py:7  y = x.item()``; '' without a line."""
+    """Return the place and code of the finding's first line: ``m.py:7 y = x.item()``; '' without a
+    line.
+    """
     place = finding.places[0] if finding.places else None
     return f"{place}  {place.code.strip()}".rstrip() if place else ""
 

@@ -1,4 +1,6 @@
-"""The symbols of a report with their graphs: a name can mean another symbol in each graph."""
+"""Render the symbols of a report with their graphs, because one name can mean a different symbol in
+each graph.
+"""
 
 from __future__ import annotations
 

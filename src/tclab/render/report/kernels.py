@@ -1,4 +1,4 @@
-"""The table of a report's kernels."""
+"""Render the kernels of a report as a table."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ COLUMNS = (
 
 
 def select_first_call(rows: Sequence[KernelRow]) -> tuple[KernelRow, ...]:
-    """Return the rows that the first call runs, those with the largest least time first if the
-    least times are known.
+    """Return the rows that the first call runs. If their least times are known, the row with the
+    longest comes first.
     """
     return tuple(sorted((row for row in rows if row.runs), key=lambda row: -(row.least or 0)))
 
@@ -56,8 +56,8 @@ def _kind_text(row: KernelRow) -> str:
 
 
 def compact_table(rows: Sequence[KernelRow], without: Container[str] = ()) -> Table:
-    """Return the table without uninformative columns: empty ones, spills if there are none, times
-    if all are 1, the graph if there is only one. The columns in `without` are left out, too.
+    """Return the table without uninformative columns: empty columns, spills if there are none,
+    times if all are 1, the graph if there is only one. The `hidden` columns are left out, too.
     """
     full_table = table(rows)
     kept_columns = [
@@ -82,7 +82,7 @@ def _is_informative(name: str, values: Sequence[object]) -> bool:
 
 
 def lines_text(lines: Sequence[SourceLine]) -> str:
-    """Return lines as text, each file named once: ``m.py:3, 5; other.py:7``."""
+    """Return lines as text that names each file once: ``m.py:3, 5; other.py:7``."""
     by_file = groupby(lines, key=lambda line: line.file)
     return "; ".join(
         f"{file}:{', '.join(str(line.line) for line in file_lines)}" for file, file_lines in by_file

@@ -1,4 +1,4 @@
-"""Sentences of a report: its title, its stamp, its calls, its missing parts."""
+"""Write the sentences of a report: its title, its stamp, its calls, its missing parts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def title(report: Report) -> str:
 
 
 def provenance_texts(report: Report) -> list[str]:
-    """Return target, PyTorch, device and day as texts; [] if the report does not know them."""
+    """Return target, PyTorch, device and day as texts; [] if the report has no provenance."""
     if not report.provenance.torch:
         return []
     target = [f"code for {report.target}"] if report.target else []
@@ -27,7 +27,7 @@ def provenance_texts(report: Report) -> list[str]:
 
 
 def calls_text(report: Report) -> str:
-    """Return the beginning of a sentence on device and calls; the caller appends the calls."""
+    """Return the begin of a sentence on device and calls, to which the caller appends the calls."""
     device = f"for {report.target}, which need not be here" if report.target else "on this machine"
     backward = " and differentiated" if report.backward else ""
     times = f" {len(report.calls)} times" if len(report.calls) > 1 else ""
@@ -35,7 +35,7 @@ def calls_text(report: Report) -> str:
 
 
 def remarks(report: Report) -> Iterator[str]:
-    """Yield the report's remarks, and one on the choices that the GPU would time."""
+    """Yield the report's remarks, and a remark on the choices that the GPU would time."""
     yield from report.remarks
     if report.timed:
         yield _padding_text(report)
@@ -59,7 +59,7 @@ def _padding_text(report: Report) -> str:
 
 
 def agreement(found: Agreement) -> str:
-    """Return whether the compiled results are eager's, as a sentence."""
+    """Return a sentence that says whether the compiled results are equal to eager's."""
     return f"Results: {found}."
 
 

@@ -1,8 +1,8 @@
-"""Compare two listings line by line, and lines that differ word by word.
+"""Compare two listings line by line, and changed lines word by word.
 
 The comparison is difflib's. Noise lines are left out on both sides, except in kernels, where lines
 about compiling and launching are marked as metadata. Addresses of instructions and names of
-registers are not compared: one additional instruction would change all that follow.
+registers are not compared, because one more instruction changes all later ones.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ NOT_COMPARED = {
     "asm": re.compile(r"^\s*[0-9a-f]+:\s"),
 }
 
-#: (text, whether it differs from the other side) of a piece of a line.
+#: A piece of a line: (text, whether it differs from the other side).
 Piece = tuple[str, bool]
 
 
 @dataclass(frozen=True)
 class PaneLine:
-    """One line of one side: its number as shown, and its pieces."""
+    """One line of one side: its shown line number, and its pieces."""
 
     number: int
     pieces: tuple[Piece, ...]
@@ -72,7 +72,7 @@ class Side:
 
     @cached_property
     def lines(self) -> tuple[tuple[int, str], ...]:
-        """(number as shown, text) of each line that is compared."""
+        """(shown line number, text) of each line that is compared."""
         if self.listing is None:
             return ()
         text = visible_code(self.listing).removesuffix("\n")

@@ -1,4 +1,4 @@
-"""The facts of a kernel as texts, and as HTML above its code."""
+"""Render the facts of a kernel as texts, and as HTML above its code."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _all_facts(facts: KernelFacts) -> Iterator[tuple[str, str]]:
     yield "original_aten", ", ".join(facts.original_aten)
     yield "calls", str(facts.calls or "")
     yield "call", facts.first_call
-    if not facts.resources:  # as a C++ kernel
+    if not facts.resources:  # for example a C++ kernel
         yield instructions
     yield "open", format_answers(facts.open)
     yield "decided by", facts.measured or _timing_text(facts.open)
@@ -120,8 +120,8 @@ def _visible_facts(facts: KernelFacts) -> Iterator[tuple[str, str]]:
 
 
 def _list_reasons(facts: KernelFacts) -> Iterator[tuple[str, Html]]:
-    """Yield the scheduler's reasons to fuse nodes or not. Pairs that share no data are counted
-    only.
+    """Yield the scheduler's reasons to fuse nodes or not. Pairs that share no data are only
+    counted.
     """
     yield "fused", esc("; ".join(map(_fused_text, facts.fused)))
     disjoint = [

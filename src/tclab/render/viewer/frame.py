@@ -1,4 +1,4 @@
-"""The columns of a chain, one for each stage, and the controls above them."""
+"""Draw the columns of a chain, one for each stage, and the controls above them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ _STAGE_ORDER = ("python", "kernel", "cpp", "asm", "sass", "forward", "post_grad"
 
 
 def rank_stages(stages: Sequence[str]) -> dict[str, int]:
-    """Map each stage to its rank, from 1: first those of _STAGE_ORDER, then the others in order."""
+    """Map each stage to its rank, from 1. The stages of _STAGE_ORDER come first, then the others in
+    order.
+    """
     preferred = [stage for stage in _STAGE_ORDER if stage in stages]
     order = preferred + [stage for stage in stages if stage not in preferred]
     return {stage: rank for rank, stage in enumerate(order, 1)}
@@ -66,8 +68,8 @@ def _grid_tracks(ranks: Mapping[str, int], widths: Mapping[str, int]) -> str:
 
 
 def _column_weight(stage: str, listings: Sequence[Listing]) -> int:
-    """Return the share of a column in the free width. Python has a width of its own, so its share
-    is small.
+    """Return the share of a column in the free width. The Python column has a width of its own, so
+    its share is small.
     """
     return lines.NARROWEST if stage == "python" else lines.column_width(listings)
 
@@ -121,8 +123,8 @@ def _draw_column(
 
 
 def choose_open(counts: Sequence[int]) -> list[bool]:
-    """Return for each pane of a column whether it is open at first: the first one is, then those
-    that fit into MOST_OPEN_LINES.
+    """Return for each pane of a column whether it is open at first. The first pane is open, and so
+    are the next ones while they fit into MOST_OPEN_LINES.
     """
     lines_left, open_flags = MOST_OPEN_LINES, []
     for count in counts:
@@ -172,7 +174,7 @@ def _draw_button(action: str, text: str, title: str, **attributes: object) -> Ht
 def _draw_pane(panes: Panes, pane: int, code: Html, ordinal: str, is_open: bool) -> Html:
     """Draw one listing as a fold; the Python source is open.
 
-    The script unfolds a pane that `is_open`; the style sheet shows its lines before that.
+    If `is_open`, the script unfolds the pane; until then the style sheet shows its lines.
     """
     listing = panes.chain.panes[pane]
     size = parts.count(panes.index.counts[pane], "line")

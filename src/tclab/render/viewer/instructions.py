@@ -1,4 +1,4 @@
-"""Explanations of the instructions in a chain's PTX and SASS, one line each.
+"""Explain the instructions in a chain's PTX and SASS, in one line each.
 
 The texts are our own, based on the references named in ``instructions.json``. An opcode that is
 not in that file has no explanation.

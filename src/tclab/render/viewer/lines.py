@@ -1,7 +1,7 @@
 """Draw the lines of a pane as HTML.
 
 Readable code has one element for each line, with its origins, and an anchor if a link leads to it.
-Machine code is plain text beside a column with origins; the page's script makes it into lines.
+Machine code is plain text beside a column with origins; the page's script splits it into lines.
 Lines (``t-l``) are grouped in chunks (``t-c``), so that a browser lays out only the visible ones.
 They are custom elements, so that CSS rules for lines need not be matched against their content.
 """
@@ -44,7 +44,7 @@ MOST_ORIGINS = 3
 #: Operators and punctuation get no colour: they would be half of all markup.
 _PLAIN = frozenset({"o", "p"})
 
-#: The largest and the smallest width that a column asks for, in characters.
+#: The greatest and the smallest width that a column asks for, in characters.
 _WIDEST, NARROWEST = 72, 30
 
 _GRAPHS = frozenset({"dynamo", "joint", "forward", "backward", "pre_grad", "post_grad"})
@@ -58,7 +58,8 @@ _ADDRESS = re.compile(r"^[ \t]+(/\*[0-9a-f]+\*/)( +)", re.MULTILINE)
 _NOISE = markup(" class=tclab-noise")
 _CACHE = re.compile(r'(?<=//## File ")<inductor-cache>/[^/"]*/')
 
-# The fewest entities that an element's content needs; Markdown interprets the last two characters.
+# The only characters that must be escaped in an element's content; Markdown would interpret the
+# last two.
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", "`": "&#96;", "~": "&#126;"})
 
 
@@ -111,8 +112,8 @@ def _draw_marked(panes: Panes, pane: int) -> MarkedCode:
 def _group_into_chunks(
     lines: Sequence[Html], noise_lines: frozenset[int], first_line: int
 ) -> Iterable[Html]:
-    """Yield the chunks. `--n` is the number of the line before a chunk, `--a` the count of its
-    lines, `--h` the count of those not hidden.
+    """Yield the HTML of each chunk. Its style sets `--n` to the number of the line before the
+    chunk, `--a` to the count of its lines, and `--h` to the count of its visible lines.
     """
     for start in range(0, len(lines), CHUNK_LINES):
         chunk = lines[start : start + CHUNK_LINES]
@@ -145,7 +146,7 @@ def _draw_origins(panes: Panes, line: int) -> Html:
 
 
 def _line_id(panes: Panes, pane: int, line: int) -> Html:
-    """Return the id of a line; in bare text, whose lines have no ids, the id of its pane."""
+    """Return the id of a line; in bare text, whose lines have no ids, return the id of the pane."""
     bare = panes.chain.panes[pane].stage in BARE
     return panes.id(pane) if bare else panes.id(pane, line)
 
@@ -160,7 +161,7 @@ def _draw_bare(panes: Panes, pane: int) -> BareCode:
     noise_lines = [0, *sorted(find_noise(listing.stage, text, listing.links))]
     distances = " ".join(str(current - previous) for previous, current in pairwise(noise_lines))
     origins = list(_origin_texts(panes, pane))
-    # HTML drops a newline right after <pre>: one more keeps an empty first line.
+    # HTML drops a newline right after <pre>, so add one to keep an empty first line.
     origins_html = tag(
         "pre",
         NEWLINE,
@@ -185,8 +186,8 @@ def _draw_bare(panes: Panes, pane: int) -> BareCode:
 
 
 def _origin_texts(panes: Panes, pane: int) -> Iterable[str]:
-    """Yield the first origin of each line: its line number, with the stage unless that is readable
-    code; '' without an origin.
+    """Yield the first origin of each line as text: its line number, after the stage if that is not
+    readable code; '' without an origin.
     """
     start = panes.index.starts[pane]
     for line in range(start, start + panes.index.counts[pane]):
@@ -210,7 +211,7 @@ def _widest_line(text: str) -> int:
 
 
 def column_width(listings: Sequence[Listing]) -> int:
-    """Return the width that a column asks for, in characters: nine lines of ten fit."""
+    """Return the width in characters that a column asks for, into which nine of ten lines fit."""
     all_lengths = sorted(length for listing in listings for length in line_lengths(listing))
     typical = all_lengths[len(all_lengths) * 9 // 10] if all_lengths else 0
     return min(max(typical, NARROWEST), _WIDEST)

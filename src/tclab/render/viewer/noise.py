@@ -29,8 +29,8 @@ _NOISE = {
     "sass": re.compile(r"\s*(//|\.[a-z_][\w.]*(\s|:|$)|/\*[0-9a-f]+\*/\s+NOP\b|$)"),
 }
 
-#: Lines of a Triton kernel from Inductor that compute nothing.
-#   from torch._inductor.runtime import triton_helpers    triton_helpers.set_driver_to_gpu()
+#: Lines in one of Inductor's Triton kernels that compute nothing. from torch._inductor.runtime
+#: import triton_helpers triton_helpers.set_driver_to_gpu()
 _PRELUDE = re.compile(r"(import|from) |triton_helpers\.|$")
 #   xindex = xoffset + tl.arange(0, XBLOCK)[:]    r0_1 = r0_index    R0_BLOCK: tl.constexpr = 64
 _INDEX = re.compile(
@@ -40,8 +40,8 @@ _INDEX = re.compile(
 
 
 def find_noise(stage: str, code: str, links: Container[int] = ()) -> frozenset[int]:
-    """Return the noise lines of `code`, counted from 0. Index arithmetic with a known origin is no
-    noise; `links` has its line numbers, counted from 1.
+    """Return the numbers of the noise lines of `code`, from 0. `links` are the numbers, from 1, of
+    lines with a known origin; index arithmetic on such a line is not noise.
     """
     lines = code.removesuffix("\n").split("\n")
     if stage == "kernel":

@@ -1,4 +1,4 @@
-"""The panes of a chain: their names, the ids of their lines, the origins of their lines."""
+"""Name the panes of a chain, and find the ids and the origins of their lines."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from tclab.render.escape import Html
     from tclab.render.options import Options
 
-#: Stages with long text: it is in the page as bare text, and the script makes coloured lines of it.
+#: Stages with long text. The page has it as bare text, from which the script makes coloured lines.
 BARE = stages.MACHINE | {"ir_pre_fusion", "ir"}
 
 #: Stages in languages that people write.
 READABLE = frozenset({"python", "kernel", "cpp"})
 
 
-Place = tuple[int, int]  # (pane, line number as shown)
+Place = tuple[int, int]  # (pane, shown line number)
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,9 @@ class Panes:
 
     @cached_property
     def _origin_cache(self) -> dict[tuple[int, int, int], tuple[Place, ...]]:
-        """A cache of the first origins of a join for lines of a pane, by (join, pane, most)."""
+        """A cache: (join, pane, most) → the first origins that the join gives to lines of the
+        pane.
+        """
         return {}
 
     @cached_property
@@ -44,7 +46,9 @@ class Panes:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The name of each pane: its stage, numbered from the second on: `kernel`, `kernel 2`, …"""
+        """The name of each pane, which is its stage with a number from the second pane on:
+        `kernel`, `kernel 2`, …
+        """
         seen: Counter[str] = Counter()
         names = []
         for pane in self.chain.panes:
@@ -54,7 +58,7 @@ class Panes:
         return tuple(names)
 
     def place(self, line: int) -> Place:
-        """Return the pane of a line, and the line's number as shown."""
+        """Return the pane of a line, and the line's shown number."""
         pane = self.index.pane(line)
         return pane, line - self.index.starts[pane] + self.chain.panes[pane].first_line
 
@@ -94,5 +98,5 @@ class Panes:
 
     @cached_property
     def linked_lines(self) -> frozenset[int]:
-        """The lines that are an origin of some line, and therefore need an anchor."""
+        """The lines that are the origin of another line, and therefore need an anchor."""
         return frozenset(line for marked, _ in self.index.joins for line in marked)
