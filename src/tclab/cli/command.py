@@ -54,7 +54,9 @@ class LazyGroup(click.Group):
         return sorted(table())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command, None if there is none. TclabError for one that needs a clone."""
+        """Return the command, None if there is none. Raises TclabError for one that needs a
+        clone.
+        """
         if place := table().get(cmd_name):
             module, _, name = place.partition(":")
             command: click.Command = getattr(importlib.import_module(module), name)

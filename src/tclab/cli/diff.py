@@ -99,7 +99,7 @@ def tabulate_differences(comparison: Comparison) -> Table:
 
 
 def read_report(path: Path) -> Report:
-    """Read the report in a file. BadRequest if the file contains none."""
+    """Read the report in a file. Raises BadRequest if the file contains none."""
     try:
         report = Report.from_json(path.read_text(encoding="utf-8"))
         return replace(report, snapshot=clean_guards(report.snapshot))

@@ -116,7 +116,7 @@ def _make_trace_folder() -> Path:
 
 
 def _open_traces(folder: Path, command: Sequence[str]) -> Job:
-    """Return what a command left behind. BadRequest if it compiled nothing."""
+    """Return what a command left behind. Raises BadRequest if it compiled nothing."""
     if not any(folder.iterdir()):
         step = "see whether torch.compile is reached; tclab explain FILE.py says why not"
         raise BadRequest(command[0], "compiled nothing", step)

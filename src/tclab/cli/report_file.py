@@ -32,7 +32,7 @@ def choose_path(request: ExplainRequest, output: Path | None, format_: str) -> P
 
 
 def require_writable(output: Path) -> Path:
-    """Return the path; BadRequest if a report cannot be written there."""
+    """Return the path. Raises BadRequest if a report cannot be written there."""
     folder = Path(os.path.realpath(output)).parent
     if not folder.is_dir():
         step = f"mkdir -p {shlex.quote(str(output.parent if not output.is_symlink() else folder))}"
@@ -65,7 +65,7 @@ def write_text(content: str, path: Path | None) -> None:
 
 
 def _print(content: str) -> None:
-    """Print to stdout. ExplainError if that fails, as on a full disk."""
+    """Print to stdout. Raises ExplainError if that fails, as on a full disk."""
     out = streams.own_stdout()
     try:
         out.write(content)
@@ -80,7 +80,9 @@ def _print(content: str) -> None:
 def replace_file(
     path: Path, content: str, place: str = "", step: str = "choose another with --output"
 ) -> None:
-    """Replace a file as a whole. ExplainError at `place` (default: --output) if that fails."""
+    """Replace a file as a whole. Raises ExplainError at `place` (default: --output) if that
+    fails.
+    """
     try:
         files.replace(path, content)
     except OSError as error:

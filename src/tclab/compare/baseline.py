@@ -28,14 +28,15 @@ NO_FILE, WRITTEN, SAME, BETTER, WORSE, CHANGED_BY_TORCH = (
     "worse",
     "changed by PyTorch",
 )
-_MAX_NAME_LENGTH = 100  # characters of a name, since some systems limit a path to 260
+_MAX_NAME_LENGTH = 100  # the most characters of a name, since some systems limit a path to 260
 # test_model.test_forward.torch2.13.json
 _FILE_NAME = re.compile(r"(?P<name>.+)\.torch(?P<version>\d+\.\d+)\.json")
 
 
 def file_name(name: str) -> str:
     """Return a file name that is valid on every system and unique to `name`: ``test_it-8`` for
-    ``test_it[8]``. A digest is added if another character is replaced, or a letter is upper case.
+    ``test_it[8]``. A digest is added if any other character is replaced, or if a letter is upper
+    case.
     """
     shown = re.sub(r"\[(.*)\]", r"-\1", name, count=1)
     text = re.sub(r"[^A-Za-z0-9_.-]+", "-", shown).strip("-.")[:_MAX_NAME_LENGTH]
@@ -46,7 +47,9 @@ def file_name(name: str) -> str:
 
 @dataclass(frozen=True)
 class Baseline:
-    """The baseline files of the compile `name` in `folder`; `torch` is such as ``2.13.0+cpu``."""
+    """The baseline files of the compile `name` in `folder`; `torch` is the full version, such as
+    ``2.13.0+cpu``.
+    """
 
     folder: Path
     name: str
@@ -89,7 +92,7 @@ def parse_file_version(path: Path) -> Version | None:
 
 
 def read_baseline(path: Path) -> Snapshot:
-    """Return the compile in a file. BadRequest if it contains none."""
+    """Return the compile in a file. Raises BadRequest if the file contains no compile."""
     try:
         return clean_guards(Snapshot.from_json(path.read_text(encoding="utf-8")))
     except UNREADABLE as error:
@@ -99,9 +102,9 @@ def read_baseline(path: Path) -> Snapshot:
 
 @dataclass(frozen=True)
 class BaselineOutcome:
-    """The comparison of a compile with its file; `status` is one of the constants above.
-    `nearest_file` is the file compared with, and `verdict` lists the differences; both are None if
-    there is no file. `baseline` names the file of the compile's own PyTorch version.
+    """The comparison of a compile with its baseline file. `status` is one of the constants above.
+    `nearest_file` is the file that was compared, and `verdict` lists the differences; both are None
+    if there is no file. `baseline` names the file for the compile's own PyTorch version.
     """
 
     status: str
@@ -112,7 +115,7 @@ class BaselineOutcome:
 
     @property
     def headline(self) -> str:
-        """The outcome in one line."""
+        """The outcome as one line of text."""
         if self.nearest_file is None or self.verdict is None:
             return "there is no file to compare with"
         if self.status == WORSE:
@@ -137,7 +140,9 @@ class BaselineOutcome:
         yield from words.list_breaks_elsewhere(self.now)
 
     def next_step(self, flag: str) -> str:
-        """Return the next step, '' if none is needed; `flag` is the option that writes the file."""
+        """Return the next step, or '' if nothing is to be done; `flag` is the option that writes
+        the file.
+        """
         steps = {
             NO_FILE: f"say {flag} to write {self.baseline.path}",
             WORSE: f"mend it; or, where it is meant, say {flag}",
@@ -150,9 +155,9 @@ class BaselineOutcome:
 def check_baseline(
     folder: Path, name: str, now: CompileSummary, level: str, *, update: bool
 ) -> BaselineOutcome:
-    """Compare a compile with the file of its name in `folder`, for its PyTorch or the nearest older
-    one; with `update` write the file if it differs. BadRequest for a file without a compile, or for
-    one with another target, unless `update` replaces it.
+    """Compare a compile with the file of its name in `folder`, for its PyTorch version or else the
+    nearest older version. With `update`, write the file if it differs. Raises BadRequest for a file
+    without a compile or with another target, unless `update` replaces the file.
     """
     own = Baseline(folder, name, now.snapshot.torch)
     nearest = own.find_nearest()

@@ -29,13 +29,15 @@ from tclab.model import KernelIdentity
 
 # def kernel(ptr_0, ptr_1, ynumel, xnumel, YBLOCK, XBLOCK):
 _BLOCK_SIZE = re.compile(r"\b[XYZ]BLOCK\b")
-#: Launch data that change if a buffer is written in place.
+#: The launch settings that change if a buffer is written in place.
 _CHANGED_WITH_IN_PLACE = {"mutated_arg_names", "divisible by 16"}
 
 
 @dataclass(frozen=True)
 class Cause:
-    """A form, and the pairs of kernels that differ in it; a pair can differ in other forms, too."""
+    """A form, and the pairs of kernels that differ in this form. A pair can also differ in other
+    forms.
+    """
 
     form: Form
     pairs: tuple[KernelPair, ...]
@@ -46,8 +48,9 @@ class Cause:
         return min(self.pairs, key=lambda pair: sum(len(each.body) for each in pair.kernels))
 
     def total(self, name: str) -> tuple[int, int] | None:
-        """Return the sums of a number, such as ``registers``, over the old and over the new
-        kernels. None if a kernel lacks it, or a pair has one kernel only.
+        """Return (sum over the old kernels, sum over the new kernels) of the number called `name`,
+        such as ``registers``. Return None if a kernel lacks the number, or if a pair has only one
+        kernel.
         """
         both = [[getattr(each, name) for each in pair.kernels] for pair in self.pairs]
         if any(len(each) < 2 or None in each for each in both):
@@ -56,14 +59,16 @@ class Cause:
 
 
 def find_causes(pairs: Iterable[KernelPair]) -> tuple[Cause, ...]:
-    """Return the causes, those that can change results first; a pair can have several."""
+    """Return the causes; causes that can change results come first. A pair can have several
+    causes.
+    """
     return _group_by_form(
         (form, pair) for pair in _pair_leftovers(pairs) for form in differing_forms(pair)
     )
 
 
 def join_causes(causes: Iterable[Cause]) -> tuple[Cause, ...]:
-    """Merge the causes of several compiles by form, those that can change results first."""
+    """Merge the causes of several compiles by form; causes that can change results come first."""
     return _group_by_form((each.form, pair) for each in causes for pair in each.pairs)
 
 
@@ -107,14 +112,14 @@ def _differing_body_forms(old: KernelIdentity, new: KernelIdentity) -> tuple[For
     return tuple(_necessary_forms(old.body, new.body)) or (ORDER,)
 
 
-#: What stands in one of two bodies alone, and the form that it tells.
+#: A text that only one of two bodies contains, and the form that it indicates.
 _TELLING = (("online_softmax", ONLINE), ("for r0_offset", LOOPED))
 # r0_numel = 768
 _SIZE = re.compile(r"^ +\w+numel = \d+$", re.MULTILINE)
 
 
 def _name_rest(old: KernelIdentity, new: KernelIdentity) -> Form:
-    """Return the form of what no rule makes equal, by what tells it."""
+    """Return the form of two bodies that no rule makes equal, from the texts in `_TELLING`."""
     if old.operators != new.operators:
         return FUSED
     told = (form for text, form in _TELLING if (text in old.body) != (text in new.body))
@@ -129,7 +134,7 @@ def _block_sizes(body: str) -> list[str]:
 
 def _necessary_forms(old: str, new: str) -> Iterator[Form]:
     """Return the forms whose rules are necessary to make the two bodies equal. A rule is not
-    necessary if the bodies are as equal without it.
+    necessary if the bodies become equal without it.
     """
     flows = _build_flow(old), _build_flow(new)
     return (
@@ -146,7 +151,7 @@ def _build_flow(body: str, left_out: Form | None = None) -> Flow:
 
 
 def _pair_leftovers(pairs: Iterable[KernelPair]) -> Iterator[KernelPair]:
-    """Yield the pairs, and pair unpaired kernels that compute the same."""
+    """Yield the pairs, after pairing the kernels without a partner that compute the same."""
     both = [pair for pair in pairs if pair.old and pair.new]
     alone = [pair for pair in pairs if pair not in both]
     news = [pair.new for pair in alone if pair.new]

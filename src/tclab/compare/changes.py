@@ -23,11 +23,11 @@ PARTS = (
     *("graph breaks", "recompiles", "graphs", "kernels", "library calls"),
     *("guards", "CUDA graphs", "memory", "findings"),
 )
-#: Numbers of a kernel that can differ between equal bodies.
+#: The names of a kernel's numbers that can differ although the bodies are equal.
 _NUMBERS = ("loads", "stores", "calls", "bytes", "registers", "spilled", "shared")
 
 
-#: A finding's cost that differs by less than this share is the same.
+#: Costs of a finding that differ by less than this share count as equal.
 _NOISE = 0.01
 
 
@@ -41,20 +41,21 @@ class Code:
         return self.text
 
 
-#: A break, a recompile, a finding, or a reason why no CUDA graph is recorded: new or gone.
+#: What can be new or gone: a break, a recompile, a finding, or a reason why no CUDA graph is
+#: recorded.
 Item = BreakIdentity | RecompileIdentity | FindingIdentity | str
-#: One side of a change: a text is a launch setting, None means nothing.
+#: One side of a change. A text is a launch setting; None means that this side has nothing.
 Value = Item | Code | int | None
 
 
 @dataclass(frozen=True)
 class Change:
-    """One difference of two compiles, in one of PARTS. `subject` differs: a break, a recompile, a
-    kernel, a reason for no CUDA graph, or the name of a number.
+    """One difference of two compiles, in one of PARTS. `subject` is what differs: a break, a
+    recompile, a kernel, a reason why no CUDA graph is recorded, or the name of a number.
 
     `worse` is True if the later compile is worse, False if it is better, None if it is unknown.
-    `detail` names the number or launch setting that differs, or the stage of a graph; '' if the
-    subject itself is new, gone or other code.
+    `detail` names the number or launch setting that differs, or the stage of a graph. It is '' if
+    the subject itself is new or gone, or has other code.
     """
 
     part: str
@@ -85,8 +86,8 @@ class Change:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The differences of two compiles, and their kernels in `pairs`. `lacks_findings` is True if a
-    side was made without the rules for findings, which are not compared then.
+    """The differences of two compiles, and their kernels in `pairs`. `lacks_findings` is True if
+    one compile was made without the rules for findings; then findings are not compared.
     """
 
     changes: tuple[Change, ...] = ()
@@ -169,8 +170,9 @@ def _item_changes(part: str, before: Iterable[Item], after: Iterable[Item]) -> I
 
 
 def _graph_changes(before: Snapshot, after: Snapshot) -> Iterator[Change]:
-    """Yield changes in the number of graphs of each stage, and in each graph's operator counts. No
-    graph at all is worse; only the breaks tell whether fewer graphs are better.
+    """Yield changes in the number of graphs of each stage, and in each graph's operator counts. A
+    stage that has no graphs any more is worse. Whether fewer graphs are better depends on the
+    breaks.
     """
     for stage in dict.fromkeys(g.stage for g in (*before.graphs, *after.graphs)):
         olds, news = ([g for g in side.graphs if g.stage == stage] for side in (before, after))
@@ -184,8 +186,9 @@ def _graph_changes(before: Snapshot, after: Snapshot) -> Iterator[Change]:
 
 
 def _finding_changes(before: Snapshot, after: Snapshot) -> Iterator[Change]:
-    """Yield a change for each finding that came, went, or costs more or less. There is none if a
-    side was made without the rules, and none on results if a side's were not compared with eager's.
+    """Yield a change for each finding that is new, is gone, or costs more or less. Yield nothing if
+    a side was made without the rules for findings. Yield nothing about results if a side's results
+    were not compared with eager's.
     """
     if before.findings is None or after.findings is None:
         return
@@ -203,7 +206,7 @@ def _finding_changes(before: Snapshot, after: Snapshot) -> Iterator[Change]:
 
 
 def _costs_of_findings(findings: Iterable[FindingIdentity]) -> dict[FindingIdentity, Cost]:
-    """Return identity without a cost → the cost of all such findings."""
+    """Map each identity without its cost to the total cost of the findings with this identity."""
     costs: dict[FindingIdentity, Cost] = {}
     for each in findings:
         key = FindingIdentity(each.name, each.subject)

@@ -19,7 +19,8 @@ from tclab.compare.verdict import LEVELS
 from tclab.errors import BadRequest
 from tclab.model.codec import UNREADABLE
 
-#: Options of `tclab explain` that an entry can set → their types; `tclab upgrade` has the same.
+#: Options of `tclab explain` that an entry can set → their types. `tclab upgrade` has the same
+#: options.
 REQUEST_OPTIONS: Mapping[str, type] = {
     "target": str,
     "backward": bool,
@@ -41,7 +42,7 @@ class CheckedFunction:
 
 
 def read_config(path: Path) -> tuple[CheckedFunction, ...]:
-    """Return the functions of a file. BadRequest if an entry is wrong."""
+    """Return the functions of a file. Raises BadRequest if an entry is wrong."""
     step = 'write [[function]], and below it name = "model.py:Block"'
     if not path.is_file():
         what = "it is no file" if path.exists() else "there is no such file"

@@ -12,7 +12,7 @@ _INCLUDE = re.compile(r"^\s*#include[^\n]*\n", re.MULTILINE)
 _KERNEL_NAME = re.compile(r"\bcpp_fused_\w+")
 # in_ptr0, tmp12, x1, tmp_acc0_vec, in_out_ptr0
 _NUMBERED_NAME = re.compile(r"\b((?:in_out|in|out)_ptr|[a-z_]+?)(\d+)((?:_[a-z]+)*)\b")
-#: Types and vectors keep their numbers, which have a meaning.
+#: Names of types and vectors, whose numbers have a meaning and are kept.
 _KEPT_NAME = re.compile(r"(?:u?int\d+_t|(?:b?float|double|half)\d*|at|vec|tail)$")
 
 

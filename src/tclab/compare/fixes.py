@@ -1,5 +1,5 @@
-"""Suggest fixes: for a graph break PyTorch's usable hints, for a recompile a fix by its failed
-guard. tests/compare/test_fixes.py tries each fix.
+"""Suggest fixes: for a graph break PyTorch's usable hints, and for a recompile the fix for its
+failed guard. tests/compare/test_fixes.py tries each fix.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ def fix_guard(guard: str) -> str:
 
 
 def fix_guards(guards: Iterable[str]) -> tuple[str, ...]:
-    """Return the fixes for these failed guards, each once. The text for an unknown fix is returned
-    only if no guard has a known one.
+    """Return the fixes for these failed guards, each once. NO_KNOWN_FIX is returned only if no
+    guard has a known fix.
     """
     fixes = dict.fromkeys(map(fix_guard, guards))
     return tuple(fix for fix in fixes if fix != NO_KNOWN_FIX) or tuple(fixes)

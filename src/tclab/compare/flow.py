@@ -1,7 +1,8 @@
 """Build the data flow of a Triton kernel's body, independent of names and of the order of lines.
 
-Each value becomes a node: an operation and its operand nodes, which are numbers. Rules rewrite
-operations as nodes are made, so that two forms of the same computation become the same node.
+Each value becomes a node, which has an operation and operand nodes. Nodes are referred to by
+number. Rules rewrite operations as nodes are made, so that two forms of the same computation become
+the same node.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import NamedTuple
 
 class Operation(NamedTuple):
     """The operation of a node. `words` are the names of its keyword operands, or the parts of an
-    operator that are no operands; `value` is set for a constant.
+    operator other than its operands. `value` is the value of a constant.
     """
 
     name: str
@@ -30,7 +31,7 @@ class Operation(NamedTuple):
 #: A function that returns the node to replace an operation with operands; None if the rule does not
 #: apply.
 Rule = Callable[["Flow", Operation, tuple[int, ...]], "int | None"]
-#: The effect of a statement: a name, and its operand nodes.
+#: The effect of a statement: the name of the effect, and its operand nodes.
 Effect = tuple[str, tuple[int, ...]]
 
 LOAD, STORE, NOTHING = "tl.load", "tl.store", "nothing"
@@ -171,7 +172,9 @@ class Flow:
     # ------------------------------------------------------------------------- writing
 
     def _canonical_lines(self, effects: Sequence[Effect]) -> Iterator[str]:
-        """Yield each effect, preceded by its operands, with nodes numbered in this order."""
+        """Yield each effect, preceded by its operands. Nodes are numbered in the order in which
+        they occur.
+        """
         numbers: dict[int, str] = {}
         pointers: dict[str, str] = {}
         for name, nodes in self._sort_stores(effects):

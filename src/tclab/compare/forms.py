@@ -8,14 +8,14 @@ from tclab.compare import rules
 from tclab.compare.flow import Flow, Operation, Rule
 from tclab.compare.rewritings import EXTREMA, OlderCall
 
-#: How a cause can change results, from the least to the most harmful effect.
+#: The ways in which a cause can change results, from the least to the most harmful one.
 NO, BY_TRITON, NAN = "no", "not by PyTorch's code", "of a row with NaN"
 LAST_BITS, UNKNOWN, YES = "the last bits", "not known", "yes"
 NUMERIC_EFFECTS = (NO, BY_TRITON, NAN, LAST_BITS, UNKNOWN, YES)
 
 
 def _no_rule(flow: Flow, operation: Operation, operands: tuple[int, ...]) -> int | None:
-    """Never apply. This is the rule of forms outside FORMS."""
+    """Return None, as a rule that never applies. Forms outside of FORMS have this rule."""
     return None
 
 
@@ -51,7 +51,7 @@ class Form:
 
     @property
     def can_move_numbers(self) -> bool:
-        """Whether results can differ, or this is unknown."""
+        """Whether results can differ, or whether it is unknown if they can."""
         return self.numbers not in (NO, BY_TRITON)
 
 

@@ -41,7 +41,7 @@ _STRING = r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\""
 # y.size()[0] == x.size()[0]  # duck sizing added this equality because these variables had …
 # how == 'a  # b'                                # return x.sin() if how == "a  # b" else x
 _GUARD_CHECK = re.compile(rf"(?:{_STRING}|.)*?(?=\s+# |$)")
-# of == frozenset({'b', 'a'}); a set that is in a string is none
+# of == frozenset({'b', 'a'}); braces in a string are not a set
 _SET = re.compile(rf"{_STRING}|\{{(?:{_STRING}|[^{{}}'\"])*\}}")
 # type=<code object sine at 0x7f3a5c2b1d40, file "model.py", line 36>, as PyTorch 2.11 writes it
 _OBJECT_REPR = re.compile(r"<(code object|function|module) (\S+) .*?>(?=$|[,)\]])")
@@ -54,9 +54,10 @@ _VARIABLE = re.compile(r"\b[LG]\['(\w+)'\]")
 # torch.ops.aten.add.Tensor
 _OVERLOAD = re.compile(r"^torch\.ops\.|\.(?:default|Tensor|Scalar)$")
 
-#: The name of a value that Python computed before a break, for the code after the break.
+#: The name for a value that Python computed before a break and that the code after the break uses.
 STACK_VALUE = "a value from before the break"
-# 36 launches take 0.21 ms of the host; not the digits of a name such as float32 or pytorch#1
+# 36 launches take 0.21 ms of the host; the digits of a name such as float32 or pytorch#1 do not
+# match
 _NUMBER = re.compile(r"(?<![\w#.])\d[\d.,]*(?: (?:µs|ms|s|MiB))?\b")
 _STAGES = ("graphs", "forward", "backward", "post_grad")
 
@@ -92,7 +93,9 @@ def take_snapshot(
 
 
 def readable_source(source: str) -> str:
-    """Return a guard's source as the user writes it: self.fc for ``L['self']._modules['fc']``."""
+    """Return a guard's source as the user would write it: ``self.fc`` for
+    ``L['self']._modules['fc']``.
+    """
     source = re.sub(r"L\['___stack\d+'\]|(?<!['\w])___stack\d+\b", STACK_VALUE, source)
     source = _VARIABLE.sub(r"\1", source)
     return _ACCESS.sub(lambda m: "." + (m[1] or m[2]), source).strip()
@@ -101,8 +104,9 @@ def readable_source(source: str) -> str:
 def failed_guard(reason: str) -> str:
     """Return the guard in a recompile's reason, in the form in which a user would write it.
 
-    Dynamo adds the number of the cache entry, the user's line and its location, a hint and a stack;
-    and it prints a set in the order of its hashes, which differs between processes.
+    Dynamo adds to the guard the number of the cache entry, the user's line and its location, a hint
+    and a stack, which are removed. Dynamo prints a set in the order of its hashes, which differs
+    between processes, so the elements are sorted.
     """
     line = _CACHE_ENTRY.sub("", (reason.splitlines() or [""])[0])
     check = _GUARD_CHECK.match(line)
@@ -111,7 +115,7 @@ def failed_guard(reason: str) -> str:
 
 
 def failed_guards(item: Recompile) -> tuple[str, ...]:
-    """Return the guards that failed, beginning with that of the newest cache entry."""
+    """Return the guards that failed, beginning with the guard of the newest cache entry."""
     return tuple(map(failed_guard, item.reasons))
 
 
@@ -130,14 +134,14 @@ def identify_recompile(item: Recompile) -> RecompileIdentity:
 
 
 def identify_findings(findings: Iterable[Finding]) -> tuple[FindingIdentity, ...]:
-    """Identify the findings that no other part of a snapshot tells, in an order of their own."""
+    """Identify the findings that no other part of a snapshot contains; sort them."""
     kept = (each for each in findings if FINDING_KINDS[each.name].part == "findings")
     return tuple(sorted(map(identify_finding, kept), key=lambda each: (each.name, each.subject)))
 
 
 def identify_finding(finding: Finding) -> FindingIdentity:
-    """Identify a finding by its kind and the text of its lines; without lines by what it says, with
-    no number that a larger input would change.
+    """Identify a finding by its kind and the text of its lines. Without lines, use the text of the
+    finding, without the numbers that change with the input.
     """
     cost = finding.cost
     if FINDING_KINDS[finding.name].whole:
@@ -229,8 +233,8 @@ def _identify_kernel(kernel: Kernel, unit: Unit) -> KernelIdentity:
 
 
 def _normalized_triton(source: str) -> dict[str, Any]:
-    """Return a kernel's normalised body and launch settings; if that is not possible, its
-    source.
+    """Return a kernel's normalised body and launch settings, or its source if it cannot be
+    normalised.
     """
     try:
         body, launch = triton_body.normalize_triton(source)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tclab.compare.rewritings import older_body
 from tclab.model import KernelIdentity
 
-#: The agreement of two kernels, closest first.
+#: The levels of agreement of two kernels, closest first.
 SAME_TEXT, SAME_BODY, REWRITTEN, DIFFERS = (
     "same text",
     "same body",
@@ -22,7 +22,7 @@ SAME_TEXT, SAME_BODY, REWRITTEN, DIFFERS = (
 class KernelPair:
     """Two similar kernels and their agreement; `old` or `new` is None if there is no partner.
 
-    `rewritings` names the known rewritings that the two differ in if the level is `REWRITTEN`.
+    If the level is `REWRITTEN`, `rewritings` names the known rewritings by which the two differ.
     """
 
     old: KernelIdentity | None

@@ -7,7 +7,7 @@ import re
 
 # empty_strided_cuda, empty_strided_cpu, empty_strided_cpu_pinned
 _ALLOCATION = re.compile(r"empty_strided_\w+$")
-#: Dtype as the wrapper names it → bytes of an element; other dtypes have 1.
+#: Dtype as the wrapper names it → bytes of an element; elements of other dtypes have one byte.
 _DTYPE_BYTES = {
     **dict.fromkeys(("float64", "int64", "complex64", "uint64"), 8),
     **dict.fromkeys(("float32", "int32", "uint32"), 4),

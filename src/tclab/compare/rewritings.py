@@ -1,4 +1,4 @@
-"""Undo calls that a newer PyTorch writes in another way, with the same meaning."""
+"""Undo calls that a newer PyTorch writes in another way with the same meaning."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from functools import cache
 
 @dataclass(frozen=True)
 class OlderCall:
-    """A newer function, and the older one that means the same with the first `kept_operands`
-    operands. If `last_operand` is set, the newer call has it as an additional operand.
+    """A newer function, and the older function that means the same for the first `kept_operands`
+    operands. If `last_operand` is set, it is the last operand of the newer call.
     """
 
     newer: str
@@ -36,7 +36,7 @@ EXTREMA = tuple(
 REWRITINGS = {"maximum and minimum without a helper": EXTREMA}
 
 
-@cache  # each kernel needs this twice: to find its partner, and for the comparison
+@cache  # this is called twice for each kernel: to find its partner, and to compare
 def older_body(body: str) -> tuple[str, tuple[str, ...]]:
     """Return a Triton kernel's body in the oldest known form, and the names of the undone
     rewritings.

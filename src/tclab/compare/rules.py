@@ -1,4 +1,4 @@
-"""Rules that make two forms of the same computation the same node of a data flow."""
+"""Define rules that turn two forms of the same computation into the same node of a data flow."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def expand_fma(flow: Flow, operation: Operation, operands: tuple[int, ...]) -> i
 
 
 def drop_float64_test(flow: Flow, operation: Operation, operands: tuple[int, ...]) -> int | None:
-    """Replace ``x.dtype is tl.float32 or x.dtype is tl.float64`` by its first half."""
+    """Replace ``x.dtype is tl.float32 or x.dtype is tl.float64`` by the part before ``or``."""
     if operation != Operation("BoolOp", ("Or",)) or len(operands) != 2:
         return None
     (one, first), (two, second) = (flow.nodes[each] for each in operands)
@@ -89,7 +89,7 @@ def drop_eviction_hint(flow: Flow, operation: Operation, operands: tuple[int, ..
 
 
 def ignore_buffer_name(flow: Flow, operation: Operation, operands: tuple[int, ...]) -> int | None:
-    """Make stores to different buffers equal."""
+    """Remove the name of the buffer from a store, so that stores to different buffers are equal."""
     if operation.name != STORE:
         return None
     address, below = flow.nodes[operands[0]]
@@ -109,8 +109,8 @@ _INDEX_NAME = re.compile(
 
 
 def drop_index_type(flow: Flow, operation: Operation, operands: tuple[int, ...]) -> int | None:
-    """Replace ``x_0.to(tl.int32)`` by ``x_0`` if it is an index, whose value stays the same, and a
-    second conversion to the same type by the first.
+    """Replace ``x_0.to(tl.int32)`` by ``x_0`` if ``x_0`` is an index, because its value does not
+    change. Drop a second conversion to the same type.
     """
     if operation != Operation(".to") or len(operands) != 2:
         return None
@@ -123,7 +123,7 @@ def drop_index_type(flow: Flow, operation: Operation, operands: tuple[int, ...])
 
 
 def _is_index(flow: Flow, node: int) -> bool:
-    """Return whether a node is computed from offsets, sizes and whole numbers alone."""
+    """Return whether a node is computed only from offsets, sizes and whole numbers."""
     operation, operands = flow.nodes[node]
     if operation == Operation("tl.full"):
         return flow.nodes[operands[2]][0].name in _INTEGER_TYPES
@@ -135,8 +135,8 @@ def _is_index(flow: Flow, node: int) -> bool:
 
 
 def drop_negative_index(flow: Flow, operation: Operation, operands: tuple[int, ...]) -> int | None:
-    """Replace ``tl.where(x < 0, x + 512, x)``, an index from the end, by ``x``, and a failed
-    assertion's message, which names values, by none.
+    """Replace ``tl.where(x < 0, x + 512, x)``, which allows an index from the end, by ``x``. Drop
+    the message of an assertion, because it names values.
     """
     if operation.name == "tl.device_assert" and len(operands) > 1:
         return flow.make_exactly(operation, operands[0])
@@ -151,8 +151,8 @@ def drop_negative_index(flow: Flow, operation: Operation, operands: tuple[int, .
 
 
 def drop_full_mask(flow: Flow, operation: Operation, operands: tuple[int, ...]) -> int | None:
-    """Drop the mask of a reduction whose block has just the row's size: ``r0_index < r0_numel``
-    with ``r0_index = tl.arange(0, 512)`` and ``r0_numel = 512`` is true everywhere.
+    """Drop the mask of a reduction whose block has exactly the size of the row. The mask ``r0_index
+    < r0_numel`` with ``r0_index = tl.arange(0, 512)`` and ``r0_numel = 512`` is true everywhere.
     """
     if operation == Operation("Compare", ("Lt",)) and _is_within_block(flow, *operands):
         return flow.make_exactly(_TRUE)
@@ -181,7 +181,7 @@ def _is_within_block(flow: Flow, index: int, size: int) -> bool:
 
 
 def _drop_mask(flow: Flow, operation: Operation, operands: tuple[int, ...], mask: int) -> int:
-    """Replace the mask by None, and drop the value for elements that the mask leaves out."""
+    """Replace the mask by None, and drop the value for masked elements."""
     values = [flow.make_exactly(Operation("Constant", ("None",))) if at == mask else each
               for at, each in enumerate(operands)]  # fmt: skip
     words = operation.words
@@ -192,8 +192,9 @@ def _drop_mask(flow: Flow, operation: Operation, operands: tuple[int, ...], mask
 
 
 def fill_by_load(flow: Flow, operation: Operation, operands: tuple[int, ...]) -> int | None:
-    """Let the load itself fill what is outside: ``tl.where(x < n, load, fill)`` becomes the load
-    with ``other=fill``. The fill of a padding is in a second ``tl.where(x >= n, fill, 0.0)``.
+    """Replace ``tl.where(x < n, load, fill)`` by the load with ``other=fill``, so that the load
+    itself fills the elements outside. For padding, the fill value is in a second ``tl.where(x >= n,
+    fill, 0.0)``.
     """
     if operation.name == LOAD and "other" in operation.words:
         at = len(operands) - len(operation.words) + operation.words.index("other")
@@ -221,7 +222,9 @@ def fill_by_load(flow: Flow, operation: Operation, operands: tuple[int, ...]) ->
 
 
 def _as_fill(flow: Flow, node: int) -> int | None:
-    """Return the node of a number as a float, also if a block is filled with it."""
+    """Return the node of a number as a float; for a block filled with one number, use this
+    number.
+    """
     operation, operands = flow.nodes[node]
     if operation == Operation("tl.full"):
         return _as_fill(flow, operands[1])
@@ -232,7 +235,9 @@ def _as_fill(flow: Flow, node: int) -> int | None:
 
 
 def _has_named_type(flow: Flow, node: int) -> bool:
-    """Return whether a block is of a type with a name, ``tl.float32``, and not of a value's."""
+    """Return whether the type of a block is written as a name, ``tl.float32``, and not as the type
+    of a value, ``x.dtype``.
+    """
     operation, operands = flow.nodes[node]
     return operation == Operation("tl.full") and flow.nodes[operands[2]][0].name.startswith("tl.")
 
@@ -244,7 +249,7 @@ def _is_opposite(flow: Flow, test: int, other: int) -> bool:
 
 
 def _needs(flow: Flow, mask: int, test: int) -> bool:
-    """Return whether a mask is the test, or the test and more."""
+    """Return whether a mask is the test, or the test combined with others by ``and``."""
     operation, operands = flow.nodes[mask]
     joined = operands if operation == Operation("BitAnd") else ()
     return mask == test or any(_needs(flow, each, test) for each in joined)
@@ -260,8 +265,8 @@ _ARITHMETIC: dict[str, Callable[[int, int], int]] = {
 
 
 def evaluate_index(flow: Flow, operation: Operation, operands: tuple[int, ...]) -> int | None:
-    """Replace an index by its values at some samples, so that equal indices such as ``x0%64`` and
-    ``16*((x0//16)%4) + x0%64%16`` become equal.
+    """Replace an index by its values at some samples of its variables, so that equivalent indices
+    such as ``x0%64`` and ``16*((x0//16)%4) + x0%64%16`` become equal.
     """
     if operation.name not in (LOAD, STORE):
         return None

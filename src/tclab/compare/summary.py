@@ -1,4 +1,6 @@
-"""Summarise a compile for a verdict: the part that counts, and the part in other code."""
+"""Summarise a compile for a verdict: the part that counts, and the part that is in other code and
+does not count.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CompileSummary:
-    """One compile. `snapshot` has the breaks and recompiles that count; `breaks` are the same
-    breaks with reasons and hints, in its order; `breaks_elsewhere` are those in other code.
-    `findings` say what to do.
+    """One compile. `snapshot` has the breaks and recompiles that count. `breaks` are the same
+    breaks, in the same order, with reasons and hints; `breaks_elsewhere` are the breaks in other
+    code. `findings` say what to do.
     """
 
     snapshot: Snapshot
@@ -36,7 +38,7 @@ class CompileSummary:
         return next((item for own, item in pairs if own == identity), None)
 
     def find_finding(self, identity: object) -> Finding | None:
-        """Return the finding with this identity, or None; its cost does not count."""
+        """Return the finding with this identity, or None. The costs may differ."""
         named = ((identify_finding(each), each) for each in self.findings)
         return next((e for i, e in named if replace(i, amount=0.0, unit="") == identity), None)
 

@@ -21,7 +21,7 @@ _META_SETTINGS = ("mutated_arg_names", "no_x_dim", "atomic_add_found", "optimize
 
 def normalize_triton(source: str) -> tuple[str, dict[str, str]]:
     """Return the normalised function of a kernel's source, and its launch settings, name → text.
-    ValueError or SyntaxError if the source defines no function.
+    Raises ValueError or SyntaxError if the source defines no function.
     """
     function = _find_kernel(source)
     names = dict(_number_names(function))
@@ -61,7 +61,9 @@ def _find_kernel(source: str) -> ast.FunctionDef:
 
 
 def _number_names(function: ast.FunctionDef) -> Iterator[tuple[str, str]]:
-    """Yield each numbered name with its new one, which is the kind and a number within the kind."""
+    """Yield each numbered name with its new name, which is the kind and a number within this
+    kind.
+    """
     seen: dict[str, int] = {}
     once: set[str] = set()
     for name in _names_in_order(function):
@@ -104,7 +106,9 @@ def _names_in_evaluation_order(node: ast.AST) -> Iterator[str]:
 
 
 def _read_inductor_meta(node: ast.expr | None, names: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings in ``inductor_meta``, its written arguments with normalised names."""
+    """Return the settings in ``inductor_meta``; the arguments that the kernel writes get their
+    normalised names.
+    """
     data = _read_dictionary(node)
     meta = {name: ast.unparse(data[name]) for name in _META_SETTINGS if name in data}
     if mutated := data.get("mutated_arg_names"):

@@ -18,7 +18,7 @@ LEVELS = {
     "kernels": _KERNEL_PARTS,
     "machine": _KERNEL_PARTS,
 }
-#: Parts that change as a consequence if a function is split into other graphs.
+#: Parts that also change if a function is split into other graphs.
 _FOLLOWING_PARTS = ("graphs", "kernels", "library calls", "memory")
 #: Details of a kernel that only the level "machine" compares.
 _MACHINE_DETAILS = ("configuration", "registers", "spilled", "shared")
@@ -28,13 +28,14 @@ _MACHINE_DETAILS = ("configuration", "registers", "spilled", "shared")
 class Verdict:
     """The changes that are `worse` and those that are `better`, each in the order of PARTS.
 
-    A new break, recompile or kernel, other code and a larger number are worse; something gone and
-    a smaller number are better. If breaks or recompiles are gone and none is new, other graphs and
-    kernels are a consequence, and a larger graph plans more memory: these are not worse unless more
-    kernels are launched. A kernel that needs more registers, spills or shared memory still is.
-    Fewer graphs are better only as such a consequence; no graph of a stage, and no kernel where
-    there were some, are worse in any case. Where a break is new, less in graphs and guards and
-    fewer findings are its consequence, and not better.
+    A new break, recompile or kernel, other code, and a larger number are worse. A break, recompile
+    or kernel that is gone and a smaller number are better. If breaks or recompiles are gone and
+    none is new, changed graphs and kernels, and the larger planned memory of a larger graph, follow
+    from that: they are not worse unless more kernels are launched. A kernel that needs more
+    registers, spills or shared memory is still worse. Fewer graphs are better only if they follow
+    from a break that is gone. If a stage has no graph any more, or there is no kernel any more,
+    that is worse in any case. If a break is new, smaller graphs, fewer guards and fewer findings
+    follow from it, and are not better.
     """
 
     comparison: Comparison
@@ -91,7 +92,9 @@ def _leaves_no_graph(change: Change) -> bool:
 
 
 def _follows_from_breaks(parts: Sequence[str], change: Change) -> bool:
-    """Return whether a change is in one of these parts, and is no detail of the machine level."""
+    """Return whether a change is in one of these parts and is not one that only the level "machine"
+    compares.
+    """
     return change.part in parts and change.detail not in _MACHINE_DETAILS
 
 

@@ -77,7 +77,8 @@ def list_changes(changes: Iterable[Change], now: CompileSummary | None = None) -
 
 def _describe_change(change: Change) -> str:
     before, after = change.before, change.after
-    if change.part == "kernels" and not change.is_code:  # a launch setting or a number
+    # the change is in a launch setting or a number
+    if change.part == "kernels" and not change.is_code:
         return f"{change.title}: {_value_or_none(before)} to {_value_or_none(after)}"
     if before is None:
         return f"new: {change.title}"
@@ -102,7 +103,7 @@ def _explain_change(change: Change, now: CompileSummary | None) -> Iterator[str]
     elif now and (item := now.find_break(change.subject)):
         yield from _explain_break(item)
     elif now and (found := now.find_finding(change.subject)):
-        if found.places:  # otherwise the subject says it
+        if found.places:  # without places, the subject says where it is
             yield f"{', '.join(map(str, found.places))}: {found.what}"
         yield from (f"fix: {action}" for action in found.actions)
 

@@ -44,7 +44,9 @@ def kind(name: str) -> Callable[[T], T]:
 
 
 def encode(value: object) -> Json:
-    """Return a model object as JSON data. TypeError for a value that `decode` cannot restore."""
+    """Return a model object as JSON data. Raises TypeError for a value that `decode` cannot
+    restore.
+    """
     if is_dataclass(value) and not isinstance(value, type):
         return encode_object(value)
     if isinstance(value, Mapping):
@@ -57,7 +59,9 @@ def encode(value: object) -> Json:
 
 
 def encode_object(value: object) -> dict[str, Json]:
-    """Return an object of a registered dataclass as a JSON object. TypeError for other objects."""
+    """Return an object of a registered dataclass as a JSON object. Raises TypeError for other
+    objects.
+    """
     name = getattr(value, "kind", "")
     if not is_dataclass(value) or KINDS.get(name) is not type(value):
         raise TypeError(f"cannot store a {type(value).__name__}: it has no kind of its own")
@@ -79,7 +83,7 @@ def _escape(key: str) -> str:
 
 
 def _unescape(key: str) -> str:
-    """Invert `_escape`. ValueError for a single ``$``: a mark that its writer should have
+    """Invert `_escape`. Raises ValueError for a single ``$``: a mark that its writer should have
     removed.
     """
     if key.startswith("$") and not key.startswith("$$"):

@@ -139,8 +139,8 @@ class MemoryRun:
         return max((m.bytes for phase in self.phases for m in phase.moments), default=0)
 
     def after(self, phase: str) -> int:
-        """Return the bytes held at the end of the phase with this name. KeyError if there
-        is none.
+        """Return the bytes held at the end of the phase with this name. Raises KeyError if there is
+        none.
         """
         used = 0
         for current in self.phases:

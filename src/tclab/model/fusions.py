@@ -84,7 +84,9 @@ class FusionPairs(Artifact):
         return tuple(pair for pair in self.pairs if pair.verdict == verdict)
 
     def pair(self, first: str, second: str) -> FusionPair:
-        """Return the pair of two groups, each named like ``op0_op1``. KeyError if there is none."""
+        """Return the pair of two groups, each named like ``op0_op1``. Raises KeyError if there is
+        none.
+        """
         for pair in self.pairs:
             if ("_".join(pair.first), "_".join(pair.second)) == (first, second):
                 return pair

@@ -215,5 +215,5 @@ class Job:
 
     @classmethod
     def from_json(cls, text: str) -> Job:
-        """Read the text that `to_json` made. ValueError or TypeError for other JSON."""
+        """Read the text that `to_json` made. Raises ValueError or TypeError for other JSON."""
         return read_json(cls, text, JOB_FORMAT)

@@ -241,7 +241,7 @@ class Report(Artifact):
 
     @classmethod
     def from_json(cls, text: str) -> Report:
-        """Read the text that `to_json` made. ValueError or TypeError for other JSON."""
+        """Read the text that `to_json` made. Raises ValueError or TypeError for other JSON."""
         return read_json(cls, text, FORMAT)
 
     @classmethod

@@ -162,5 +162,7 @@ class Snapshot:
 
     @classmethod
     def from_json(cls, text: str) -> Snapshot:
-        """Read the text that `to_json` made. ValueError or TypeError for JSON of another kind."""
+        """Read the text that `to_json` made. Raises ValueError or TypeError for JSON of another
+        kind.
+        """
         return read_json(cls, text, SNAPSHOT_FORMAT)

@@ -14,7 +14,8 @@ from pathlib import Path
 
 
 def replace(path: Path, text: str) -> None:
-    """Write `text` to `path` in UTF-8. OSError if that fails; an existing file is then unchanged.
+    """Write `text` to `path` in UTF-8. Raises OSError if that fails; an existing file is then
+    unchanged.
 
     A file is replaced in one step and keeps its mode. A link stays, and the file that it points to
     is replaced. A device, a pipe, and the file that stdout is redirected to are written into.

@@ -42,7 +42,7 @@ def _try_write_import_list(folder: Path) -> None:
 
 
 def write_import_list(folder: Path) -> None:
-    """Write this process's list into a run's folder; OSError if that fails."""
+    """Write this process's list into a run's folder. Raises OSError if that fails."""
     lists = folder / "imports"
     lists.mkdir(exist_ok=True)
     (lists / f"{os.getpid()}.json").write_text(

@@ -36,7 +36,7 @@ def is_safe_path(path: Path | str) -> bool:
 
 def set_temporary_folder() -> str:
     """Choose this process's folder for temporary files and return it: the default one, or another
-    if its path is not safe. TclabError if none is usable.
+    if its path is not safe. Raises TclabError if none is usable.
     """
     for folder in (_default_temporary_folder(), "/tmp", "/var/tmp", str(user_cache_folder())):
         if is_safe_path(folder) and os.access(folder, os.W_OK | os.X_OK):

@@ -35,8 +35,8 @@ def explain_in_environment(
 ) -> ExplainResult:
     """Explain the function of `request`, the keywords of `ExplainRequest.parse`, with the Python
     `python`; messages name its PyTorch's version `torch`. File names are relative to the folder
-    `beside`, None for the working folder. ExplainError if the problem is not PyTorch's, such as a
-    missing package.
+    `beside`, None for the working folder. Raises ExplainError if the problem is not PyTorch's, such
+    as a missing package.
     """
     with tempfile.TemporaryDirectory(prefix="tclab-upgrade-") as folder:
         out, log = Path(folder, "out.json"), Path(folder, "log.txt")

@@ -77,7 +77,8 @@ class Build:
 
 def parse_build(option: str, text: str) -> Build:
     """Parse a release (``2.15``), a candidate (``2.16.0rc1``), ``nightly``, or the path or URL of a
-    wheel. BadRequest for another text, a missing file, or a PyTorch older than the supported ones.
+    wheel. Raises BadRequest for another text, a missing file, or a PyTorch older than the supported
+    ones.
     """
     place = f"{option} {text}"
     if text == NIGHTLY:
@@ -100,8 +101,8 @@ def parse_build(option: str, text: str) -> Build:
 
 
 def find_torch_version(python: str) -> str:
-    """Return the PyTorch version of a Python, without importing PyTorch. BadRequest if it has
-    none.
+    """Return the PyTorch version of a Python, without importing PyTorch. Raises BadRequest if it
+    has none.
     """
     ask = "import importlib.metadata as m; print(m.version('torch'))"
     place, step = f"--python {python}", "name the python of an environment that has PyTorch"
@@ -184,8 +185,8 @@ def _read_marker(folder: Path) -> set[str]:
 
 @contextlib.contextmanager
 def _lock(folder: Path) -> Iterator[None]:
-    """Hold a lock, so that only one process at a time makes the environment. NoEnvironment if
-    nothing can be written there.
+    """Hold a lock, so that only one process at a time makes the environment. Raises NoEnvironment
+    if nothing can be written there.
     """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -203,7 +204,9 @@ def _lock(folder: Path) -> Iterator[None]:
 
 
 def _run_command(command: Sequence[str], torch: str, on_step: OnStep) -> None:
-    """Run a command, and pass each line it prints to `on_step`. NoEnvironment if it fails."""
+    """Run a command, and pass each line it prints to `on_step`. Raises NoEnvironment if it
+    fails.
+    """
     work = f"making an environment with PyTorch {torch}"
     lines: list[str] = []
     with subprocess.Popen(

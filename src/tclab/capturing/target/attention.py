@@ -95,7 +95,7 @@ def run_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> torch.Tensor:
-    """Call scaled_dot_product_attention with the target's kernel; TargetError if it is not
+    """Call scaled_dot_product_attention with the target's kernel. Raises TargetError if it is not
     known.
     """
     call = Call(query, key, value, attn_mask, dropout_p, is_causal, enable_gqa)

@@ -258,7 +258,7 @@ def compiling_for(
 
 
 def _check_options(options: inductor.Options) -> inductor.Options:
-    """Return Inductor's settings for these options; CaptureError for options that a target
+    """Return Inductor's settings for these options. Raises CaptureError for options that a target
     lacks.
     """
     if options.get("backend", "inductor") != "inductor":

@@ -46,8 +46,8 @@ class AttentionChooser:
         return self.answers[-1] if self.answers else -1
 
     def choose(self, call: Call) -> Choice:
-        """Choose the backend of a call and note the decision. TargetError if no rules are known for
-        it.
+        """Choose the backend of a call and note the decision. Raises TargetError if no rules are
+        known for it.
         """
         choice = choose(call, self.machine(), self._find_rules(call))
         if choice.backend != "error":

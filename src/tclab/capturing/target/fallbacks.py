@@ -54,7 +54,7 @@ def _wrap_fallback(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _run_on_zeros(kernel: Callable[..., Any], flat_args: Any, spec: Any) -> Any:
-    """Run a kernel on zeros of the inputs' shapes. ValueError if it returns an input."""
+    """Run a kernel on zeros of the inputs' shapes. Raises ValueError if it returns an input."""
     from torch.utils._mode_utils import no_dispatch
     from torch.utils._pytree import tree_leaves, tree_unflatten
 

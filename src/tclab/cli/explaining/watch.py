@@ -25,7 +25,7 @@ from tclab.system import machine
 
 
 def watch(request: ExplainRequest, path: Path, *, port: int, open_: bool) -> None:
-    """Serve and explain until Ctrl-C. BadRequest if the command line is wrong."""
+    """Serve and explain until Ctrl-C. Raises BadRequest if the command line is wrong."""
     machine.require_process_control("tclab explain --watch")
     live, out = Live(request.spec), terminal.console()
     server = Server(live, port)

@@ -97,8 +97,8 @@ def _claims_of_snippet(opened: book.Book, word: str) -> set[tuple[str, str]]:
 
 
 def _find_pages(root: Path, part: str | None) -> list[str]:
-    """Return the pages with `part` in their path, relative to the project. BadRequest if none
-    has.
+    """Return the pages with `part` in their path, relative to the project. Raises BadRequest if
+    none has.
     """
     docs = root / "docs"
     paths = sorted([*docs.rglob("*.md"), *docs.glob("labs/lab*.py")])

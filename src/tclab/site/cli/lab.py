@@ -150,7 +150,7 @@ def _parse_number(which: str) -> int:
 
 
 def _check_names(one: Lab, exercises: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of exercises. BadRequest if the lab has no such exercise."""
+    """Return the names of exercises. Raises BadRequest if the lab has no such exercise."""
     names = [exercise.name for exercise in load_exercises(one.name)]
     for name in exercises:
         if name not in names:

@@ -83,7 +83,7 @@ def run(
 
 
 def count_lacking(plan: Plan, chosen: Sequence[Snippet], *, named: bool) -> int:
-    """Return the number of snippets that this machine cannot run. RunFailed for a single one
+    """Return the number of snippets that this machine cannot run. Raises RunFailed for a single one
     `named`.
     """
     missing = {

@@ -42,7 +42,7 @@ def show(context: click.Context, word: str, name: str | None, artifact: str | No
 
 
 def stored_runs(plan: Plan, snippet: Snippet, name: str | None) -> list[Run]:
-    """Return the runs to show. RunFailed, with a next step, if there are none."""
+    """Return the runs to show. Raises RunFailed, with a next step, if there are none."""
     if name not in (None, "here"):
         recording = plan.recorded_status(snippet, name)
         runs = [recording.run()] if recording.fresh else []

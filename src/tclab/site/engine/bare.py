@@ -20,7 +20,7 @@ _MORE = "Every other command needs click and rich: pip install 'torch-compile-la
 
 
 def main(argv: list[str]) -> int:
-    """Run ``python -m tclab record …`` with PyTorch alone; return the exit status."""
+    """Run ``python -m tclab record …`` where only PyTorch is installed; return the exit status."""
     if argv and argv[0] not in ("record", "run", "-h", "--help"):
         print(_missing_packages(argv[0]), file=sys.stderr)
         return 1

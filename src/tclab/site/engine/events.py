@@ -12,7 +12,9 @@ from tclab.model import Run
 
 @dataclass(frozen=True)
 class Event:
-    """An event of `snippet` (its name; '' for the engine itself)."""
+    """An event. `snippet` is the name of the snippet concerned; '' if the event is about the
+    engine.
+    """
 
     snippet: str = ""
 
@@ -32,7 +34,9 @@ class Warming(Event):
 
 @dataclass(frozen=True)
 class WarmedUp(Event):
-    """That process is ready, after `seconds`. If it cannot be used, `note` says why."""
+    """The process that snippets are forked from is ready after `seconds`. If it cannot be used,
+    `note` says why.
+    """
 
     seconds: float = 0.0
     note: str = ""
@@ -52,7 +56,7 @@ class Waiting(Event):
 
 @dataclass(frozen=True)
 class Reused(Event):
-    """Another build has just run the snippet; its run is taken."""
+    """Another build has just run the snippet, and this build uses that run."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,9 @@ class Remeasured(Event):
 
 @dataclass(frozen=True)
 class Refused(Event):
-    """No worker can run the snippet, or not this `worker`; `why` is the reason."""
+    """A worker refused the snippet for the reason `why`; if `worker` is '', no worker can run the
+    snippet.
+    """
 
     why: str = ""
     worker: str = ""
@@ -87,7 +93,7 @@ class Refused(Event):
 
 @dataclass(frozen=True)
 class Rescheduled(Event):
-    """The snippet runs again on another worker; `why` tells how `worker` failed it."""
+    """The snippet runs again on another worker, because `worker` failed for the reason `why`."""
 
     worker: str = ""
     why: str = ""
@@ -104,4 +110,4 @@ OnEvent = Callable[[Event], None]
 
 
 def ignore_event(event: Event) -> None:
-    """Do nothing: the callback of a caller that wants no events."""
+    """Do nothing. A caller that wants no events passes this callback."""

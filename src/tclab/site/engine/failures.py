@@ -19,9 +19,10 @@ OUTPUT_LIMIT = 8 * 2**20
 #: The most files in a run's own folders.
 FILES = 100_000
 
-_LEAST_FILES = 2**30  # in bytes
+_LEAST_FILES = 2**30  # the least limit in bytes
 
-# A long message is shortened to its first and last lines, since one of these names the cause.
+# The numbers of first and last lines to which a long message is shortened; one of these lines names
+# the cause.
 _BEGINNING, _END = 15, 15
 
 
@@ -50,7 +51,7 @@ def make_error(run: Run, wanted_by: str = "") -> RunFailed:
 
 
 def _shorten_message(message: str) -> str:
-    """Cut the middle out of a long message, because a compiler may print a thousand warnings."""
+    """Remove the middle of a long message, because a compiler may print a thousand warnings."""
     lines = message.split("\n")
     left_out = lines[_BEGINNING:-_END]
     if len(left_out) < _BEGINNING:
@@ -83,7 +84,7 @@ def classify_end(
 
 
 def _failure_from_report(snippet: Snippet, end: Stopped) -> Failure:
-    """Return the failure of a snippet that raised an error which its header does not declare."""
+    """Return the failure of a snippet that raised an error that its header does not declare."""
     message, location = end["message"], _source_line(snippet, end["line"])
     if snippet.raises:
         message = f"it should end with {snippet.raises}, and ended with {message}"
@@ -108,15 +109,15 @@ def failure_of_claims(snippet: Snippet, broken: Sequence[Claim]) -> Failure | No
     return Failure("assertion", "; ".join(texts), _source_line(snippet, broken[0].line), "", step)
 
 
-#: Causes of a failure at which the run's processes were killed at an unknown point.
+#: Causes of failures in which the run's processes were killed at an unknown point.
 KILLED = ("timeout", "memory", "output", "files", "signal", "worker")
 
-#: Causes that a full disk may explain, since the process could not write its report or artifacts.
+#: Causes that a full disk can explain, because the process could not write its report or artifacts.
 MAY_BE_FULL_DISK = ("exit", "worker", "artifact")
 
 
 def disk_full(snippet: Snippet) -> Failure:
-    """Return the failure of a run at whose end the disk was full."""
+    """Return the failure of a run after which the disk was full."""
     why = NoTemporarySpace("no space is left on its disk")
     return replace(
         _make_failure(snippet, "files", f"{why.place}: {why.cause}"), next_step=why.next_step
@@ -124,8 +125,8 @@ def disk_full(snippet: Snippet) -> Failure:
 
 
 def supervisor_died(snippet: Snippet, log: str) -> Failure:
-    """Return the failure of a snippet during whose run the supervisor died, with the end of its
-    log.
+    """Return the failure of a snippet that ran when the supervisor died; the failure quotes the end
+    of the supervisor's log.
     """
     message = "the process that starts snippets died while this one ran"
     return _make_failure(

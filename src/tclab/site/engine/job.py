@@ -25,16 +25,16 @@ from tclab.site.store.local_runs import Lock
 from tclab.system import imports, installed, machine, paths
 from tclab.text.scrub import scrub, strip_terminal_codes
 
-_FULL = 4096  # bytes of a page, the smallest allocation for a file
-_KEPT_BYTES = 64 * 1024  # bytes kept of a stream that exceeded its limit
+_FULL = 4096  # bytes of a page, the smallest unit in which a file is stored
+_KEPT_BYTES = 64 * 1024  # the number of bytes kept of a stream that exceeded its limit
 
 
 @dataclass(eq=False)
 class Job:
     """A snippet to run under a plan, from the queue until its run is kept.
 
-    `environment` is ``here`` or the name of a recording; `solo`: no other job may run at the same
-    time. The pool gives a running job its `number` and `folder`.
+    `environment` is ``here`` or the name of a recording. If `solo`, no other job may run at the
+    same time. The pool gives a running job its `number` and `folder`.
     """
 
     snippet: Snippet
@@ -46,9 +46,10 @@ class Job:
     lock: Lock | None = None
     number: int = 0
     folder: Path = field(default_factory=Path)
-    cache: Path = field(default_factory=Path)  # shared by all runs, except timed ones
+    # the cache folder, shared by all runs except timed ones
+    cache: Path = field(default_factory=Path)
     began: int = 0  # nanoseconds since the epoch
-    source_key: str = ""  # digest of the snippet's files when it began
+    source_key: str = ""  # digest of the snippet's files at its begin
     sources: tuple[Source, ...] = ()
 
     @property
@@ -71,7 +72,9 @@ class Job:
     # ------------------------------------------------------------------ process
 
     def prepare(self, number: int, folder: Path) -> None:
-        """Make the job's folder. Of the project, its working folder links to the snippets alone."""
+        """Make the job's folder. Its working folder has a link to the project's snippets, and to
+        nothing else of the project.
+        """
         self.number, self.folder = number, folder
         self.began = time.time_ns()
         self.source_key = keys.source_key(self.snippet)
@@ -119,8 +122,8 @@ class Job:
         }
 
     def _own_cache_folders(self, shared: Path) -> dict[str, str]:
-        """Make new cache folders, with the files of PyTorch's CPU tests, which saves their six
-        compiles.
+        """Make new cache folders and copy the results of PyTorch's six tests of the CPU into them,
+        so that the tests need not compile.
         """
         own = variables.cache_folders(self.folder / "cache")
         name = "TORCHINDUCTOR_CACHE_DIR"
@@ -157,18 +160,18 @@ class Job:
     def may_measure_again(self, run: Run) -> bool:
         """Return whether to measure once more because an assert rejected the first measurement.
 
-        Snippets that take times or use a GPU may have been disturbed by other work on the machine.
+        Other work on the machine may have disturbed a snippet that measures times or uses a GPU.
         """
         measures = self.snippet.alone or "cuda" in self.snippet.needs
         rejected = run.failure is not None and run.failure.cause == "assertion"
         return measures and rejected and not self.measured
 
     def run_of_dead_supervisor(self, log: str) -> Run:
-        """Return the failed run of a snippet during which the supervisor died."""
+        """Return the failed run of a snippet that ran when the supervisor died."""
         return replace(self._run(), failure=failures.supervisor_died(self.snippet, log))
 
     def _read_imports(self) -> set[Path]:
-        """Return the files that its processes imported, except those that they or a compiler
+        """Return the files that the job's processes imported, except files that they or a compiler
         wrote.
         """
         written = self.folder.resolve(), self.cache.resolve()
@@ -209,7 +212,7 @@ class Job:
 
 
 def _is_full(folder: Path) -> bool:
-    """Return whether the disk is full; if so, the last writes of a process may be missing."""
+    """Return whether the disk is full; then the last writes of a process may be missing."""
     with contextlib.suppress(OSError):
         return shutil.disk_usage(folder).free < _FULL
     return False
@@ -242,7 +245,7 @@ def _read_end(folder: Path) -> End | None:
 def _read_artifacts(path: Path, snippet: Snippet) -> tuple[tuple[Artifact, ...], Failure | None]:
     """Return the artifacts shown, and a failure for the first line that cannot be read.
 
-    A crash may cut the last line short. A run that reached its end has written every line.
+    A crash can cut off the last line. A run that reached its end has written every line.
     """
     artifacts: list[Artifact] = []
     unreadable = None

@@ -29,7 +29,7 @@ class LocalWork(Work):
 
     @property
     def busy(self) -> bool:
-        """Whether a job waits or runs."""
+        """Whether any job waits or runs."""
         return bool(self.todo or self.running)
 
     def run(self, snippets: Iterable[Snippet], pool: Pool) -> None:
@@ -73,7 +73,7 @@ class LocalWork(Work):
         for job in list(self.todo):
             if not self._may_start(job):
                 if job.solo:
-                    return None  # later jobs wait, too: otherwise this one might never run alone
+                    return None  # later jobs must wait, too, or this job might never run alone
                 continue
             if not self.take_lock(job):
                 continue
@@ -129,8 +129,8 @@ class LocalWork(Work):
             self.finish(job, run)
 
     def _handle_death(self, pool: Pool, log: str) -> None:
-        """Handle the supervisor's death: fail the snippet that ran; of several, run each again
-        alone.
+        """Handle the supervisor's death. If one snippet was running, it fails; if several were,
+        each runs again alone.
         """
         victims = list(self.running.values())
         self.running.clear()
@@ -146,7 +146,7 @@ class LocalWork(Work):
             self.todo.insert(0, job)
 
     def _fall_back_to_cold(self, pool: Pool, log: str) -> None:
-        """Start cold processes from now on, as the warm one died before it was ready."""
+        """Start cold processes from now on, because the warm process died before it was ready."""
         if pool.mode == "cold":
             raise TclabError("the engine", f"cannot start a Python process:\n{log}", "look there")
         pool.mode = "cold"

@@ -1,4 +1,4 @@
-"""Find the status of each snippet's runs: which can be shown, and which snippets must run.
+"""Find the status of each snippet's runs: which runs can be shown, and which snippets must run.
 
 One plan serves one command or one build of the site. The plan examines this machine, tclab's code
 and each snippet's runs once, so its answers stay the same.
@@ -23,7 +23,8 @@ class Plan:
     """The status of every snippet of the project at `root`, on this machine and recorded.
 
     `here` is the provenance of a run made now, `package` the digests of tclab's files. Both are
-    taken at the start, so that a later edit of tclab makes these runs stale, not wrong.
+    determined at the start, so that a later edit of tclab makes the plan's runs stale but not
+    wrong.
     """
 
     def __init__(self, root: Path, store: Store | None = None) -> None:
@@ -108,13 +109,14 @@ class Plan:
     def fresh_run(self, snippet: Snippet, *, recheck: bool = False) -> Run | None:
         """Return the fresh run of this machine, with its artifacts; None if there is none.
 
-        `recheck`: read its status anew, since another process may have run the snippet.
+        With `recheck`, read the snippet's status again, since another process may have run the
+        snippet.
         """
         if recheck:
             self._live.pop(snippet.name, None)
         try:
             return self.local_status(snippet).run() if self.local_status(snippet).fresh else None
-        except StoreError as error:  # it was damaged meanwhile: the snippet runs again
+        except StoreError as error:  # the run was damaged meanwhile, so the snippet runs again
             self._live[snippet.name] = Status(snippet, "here", "stale", (error.cause,))
             return None
 

@@ -27,21 +27,22 @@ class SupervisorDied(Exception):
         self.log = log
 
 
-_WARMING = 300.0  # seconds the warm-up may take; 90 are usual on a busy machine
+_WARMING = 300.0  # seconds that the warm-up may take; on a busy machine it takes 90
 
 
 class Pool:
-    """One supervisor, started on first use. A context manager: at its end no process is left.
+    """One supervisor, which is started on first use. The pool is a context manager; after its end
+    no process is left.
 
-    `warm`: fork snippets from a process that has already compiled once. Only Linux forks
-    such a process safely; elsewhere every snippet starts cold. `graph_caches`: leave PyTorch's
-    graph caches on, as they are for a reader.
+    With `warm`, snippets are forked from a process that has already compiled once. Only Linux forks
+    such a process safely; on other systems every snippet starts cold. With `graph_caches`,
+    PyTorch's graph caches stay on, as for a reader.
     """
 
     def __init__(self, cache: Path, warm: bool = True, graph_caches: bool = False) -> None:
         self._graph_caches = graph_caches
         self._preferred_cache = cache
-        self.cache = cache  # the folder in use, once started
+        self.cache = cache  # the folder in use after the start
         self.mode = "warm" if warm and sys.platform.startswith("linux") else "cold"
         self._process: subprocess.Popen[bytes] | None = None
         self._base: Path | None = None
@@ -96,7 +97,7 @@ class Pool:
         return self._numbers, self._base / str(self._numbers)
 
     def send(self, request: JobRequest) -> None:
-        """Send a request. SupervisorDied if the supervisor cannot be reached."""
+        """Send a request. Raises SupervisorDied if the supervisor cannot be reached."""
         assert self._process is not None, "start the pool first"
         assert self._process.stdin is not None
         try:
@@ -157,8 +158,8 @@ def _close_quietly(stream: IO[bytes] | None) -> None:
 
 
 def _end_process(process: subprocess.Popen[bytes]) -> None:
-    """Wait for the supervisor, which ends when its stdin ends. Kill it if it is still warming, or
-    at once if an interrupt ends the wait.
+    """Wait for the supervisor, which ends when its stdin ends. Kill it if it is still warming up,
+    or if an interrupt ends the wait.
     """
     deadline = time.monotonic() + 5
     try:

@@ -28,9 +28,10 @@ def record(
 ) -> dict[str, Run]:
     """Run the snippets without a fresh recording, and record each run as soon as it is made.
 
-    `chosen` None: every snippet that needs a GPU, and all that the environment has recorded.
-    `force`: fresh ones, too. After an interruption the same call goes on where it stopped. Returns
-    the runs by snippet; a failed one is not recorded, but kept in this machine's store.
+    If `chosen` is None, all snippets are run that need a GPU or that the environment has recorded.
+    With `force`, snippets with a fresh recording run, too. After an interruption the same call
+    continues where it stopped. Returns the runs by snippet. A failed run is not recorded, but kept
+    in this machine's store.
     """
     return schedule.run(
         snippets_to_record(plan, environment, chosen, force=force),

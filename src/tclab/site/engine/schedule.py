@@ -21,7 +21,7 @@ from tclab.system import machine
 
 __all__ = ["SaveRun", "StoreFailed", "run"]
 
-_LEAST_FOR_WARMING = 3  # snippets; warming takes as long as 1.5 cold snippets
+_LEAST_FOR_WARMING = 3  # a number of snippets; warming up takes as long as 1.5 cold snippets
 
 
 def run(
@@ -36,14 +36,14 @@ def run(
     pool: Pool | None = None,
     keep: SaveRun | None = None,
 ) -> dict[str, Run]:
-    """Run the stale ones of `snippets` (all of them with `force`); return all runs by name.
+    """Run the stale snippets among `snippets` (with `force`, all of them); return all runs by name.
 
     A snippet whose needs this machine lacks is skipped, with an event, and is not in the result.
     Failed runs are in the result: look at `run.ok`. If a run could not be saved, StoreFailed is
-    raised at the end, with every run in its `runs`. `warm`: fork the snippets from a process that
-    has compiled once, or start each as a new Python; None: whichever is quicker. A `pool` of the
-    caller's stays open for the next call. `keep` saves a run instead of the store. Raises
-    UnsupportedTorch before anything runs.
+    raised at the end, with every run in its `runs`. `warm` says whether to fork the snippets from a
+    process that has compiled once, or to start each as a new Python; None chooses the faster way. A
+    `pool` of the caller stays open for the next call. `keep` is a function that saves a run in
+    place of the store. Raises UnsupportedTorch before anything runs.
     """
     machine.check_torch()
     work = LocalWork(plan, environment, on_event, force, keep or plan.store.save)
@@ -59,7 +59,7 @@ def run(
 
 
 def should_warm(snippets: Iterable[Snippet], workers: int = 1) -> bool:
-    """Return whether warming a process, on each of `workers`, saves more time than it takes."""
+    """Return whether warming up one process on each of `workers` saves more time than it takes."""
     return sum(not snippet.alone for snippet in snippets) >= _LEAST_FOR_WARMING * workers
 
 

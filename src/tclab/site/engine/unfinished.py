@@ -1,5 +1,5 @@
 """Delete libraries in the cache that a later run must not load: unfinished ones, which a compiler
-left when its run was killed, and all that another compiler made.
+left when its run was killed, and those that another compiler made.
 
 g++ writes a library in place, and PyTorch loads any file with the name that it looks for. That name
 depends on the compiler's name, and not on its version.
@@ -14,8 +14,8 @@ import struct
 from pathlib import Path
 
 _ELF64 = b"\x7fELF\x02"
-#: Offsets in an ELF header: that of the section table's offset (8 bytes), and those of its entries'
-#: size and number (2 bytes each).
+#: Positions in an ELF header: of the section table's offset (8 bytes), and of the size and the
+#: number of its entries (2 bytes each).
 _TABLE, _ENTRIES = 0x28, 0x3A
 
 
@@ -28,8 +28,8 @@ def remove(cache: Path) -> None:
 
 
 def remove_unless_compiled_by(compiler: str, cache: Path) -> None:
-    """Delete the objects that Inductor compiled, unless this compiler made them. With '' all are
-    kept.
+    """Delete the objects that Inductor compiled, unless this compiler made them. If `compiler` is
+    '', all objects are kept.
     """
     note = cache / "compiler"
     with contextlib.suppress(OSError):
@@ -40,8 +40,8 @@ def remove_unless_compiled_by(compiler: str, cache: Path) -> None:
 
 
 def is_complete(path: Path) -> bool:
-    """Return whether a 64-bit ELF library has all its sections, or whether another file is not
-    empty.
+    """Return whether a file is complete: a 64-bit ELF library has all its sections; any other file
+    is not empty.
     """
     with path.open("rb") as file:
         header = file.read(0x40)

@@ -11,13 +11,14 @@ from pathlib import Path
 
 from tclab.system import settings
 
-#: A hit in a graph cache would hide the stages that a run is to show.
+#: Graph caches are off, because a hit would hide the stages that a run shows.
 GRAPH_CACHES_OFF = {
     "TORCHINDUCTOR_FX_GRAPH_CACHE": "0",
     "TORCHINDUCTOR_AUTOGRAD_CACHE": "0",
 }
 
-#: For the same hashes, text, hours and language, no colours, and no files beside the snippet.
+#: Make every run have the same hashes, encoding, time zone and language, no colours, and no files
+#: beside the snippet.
 SAME_EVERY_TIME = {
     "TZ": "UTC",
     "LC_ALL": "C.UTF-8",
@@ -29,30 +30,33 @@ SAME_EVERY_TIME = {
     "COLUMNS": "100",
 }
 
-#: Snippets run side by side, and a process with a pool of compile workers cannot be forked.
+#: Compile in one thread, because snippets run side by side, and a process with a pool of compile
+#: workers cannot be forked.
 ONE_COMPILE_THREAD = {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
 
-#: numpy would start a pool of threads when it is imported.
+#: Keep numpy from starting a pool of threads when it is imported.
 NO_BLAS_POOL = {"OPENBLAS_NUM_THREADS": "1"}
 
-#: PyTorch asks NVML whether there is a GPU: asking CUDA would initialise it before the fork.
+#: Let PyTorch ask NVML whether there is a GPU, because asking CUDA would initialise it before the
+#: fork.
 GPU_CHECK_WITHOUT_CUDA = {"PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
 
 SAFE_TO_FORK = ONE_COMPILE_THREAD | NO_BLAS_POOL | GPU_CHECK_WITHOUT_CUDA
 
-#: A snippet for a CPU gives the same run on a machine with a GPU, and does not wait for the GPU.
+#: Hide the GPU, so that a snippet for a CPU has the same run on a machine with a GPU and does not
+#: wait for the GPU.
 NO_GPU = {"CUDA_VISIBLE_DEVICES": ""}
 
 _SET = GRAPH_CACHES_OFF | SAME_EVERY_TIME | SAFE_TO_FORK
 
-#: Variables that are not passed on: a test run, for example, sets one thread for each of its
-#: workers. A snippet gets as many threads as a plain Python does, since generated C++ and every
-#: time depend on the number.
+#: Variables that are not passed on. A test run, for example, sets one thread for each of its
+#: workers, but a snippet must have as many threads as a plain Python, because generated C++ and
+#: measured times depend on the number.
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
-#: Passed on beside the variables that count in a run's key: who runs it, and where programs and
-#: libraries lie. A snippet that read any other would show what no key holds. PYTHONOPTIMIZE alone
-#: would remove every assert.
+#: The variables that are passed on in addition to those in a run's key: they name the user, and the
+#: folders of programs and libraries. No other variable is passed on, because a run could depend on
+#: it without its being in the key; PYTHONOPTIMIZE, for example, removes every assert.
 SYSTEM = frozenset(
     {
         *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "VIRTUAL_ENV", "CONDA_PREFIX"),
@@ -95,7 +99,8 @@ def all_variables(cache: Path, job: Path | None = None) -> dict[str, str]:
     """
     env = inherited_variables() | _SET | NO_GPU | cache_folders(cache)
     env["PYTHONPATH"] = _python_path(os.environ)
-    env["PYTHONUSERBASE"] = site.getuserbase()  # it lies in the user's home, not in the run's
+    # the user's packages are in the user's home, not in the run's
+    env["PYTHONUSERBASE"] = site.getuserbase()
     return env | (job_variables(job) if job else {})
 
 
@@ -108,8 +113,8 @@ def cache_folders(cache: Path) -> dict[str, str]:
 
 
 def job_variables(job: Path) -> dict[str, str]:
-    """The variables that name a run's own folders. What programs keep in a home counts as files of
-    the run, and is gone with it.
+    """The variables that name a run's own folders. Files that programs keep in the home folder
+    count as files of the run, and are removed with it.
     """
     return {"TMPDIR": str(job / "tmp"), "HOME": str(job / "home"), "TCLAB_JOB": str(job)}
 

@@ -1,4 +1,6 @@
-"""Run snippets in one call, here or on a cluster: fresh runs, locks, and saving the results."""
+"""Keep the state of one call that runs snippets, here or on a cluster: reuse fresh runs, take
+locks, save the results.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ SaveRun = Callable[[Run], None]
 
 
 class StoreFailed(StoreError):
-    """The error for runs that could not be saved. `runs` has all runs, including these."""
+    """Raised if runs could not be saved. `runs` has all runs, including these."""
 
     runs: dict[str, Run]
 
@@ -35,7 +37,9 @@ class Work:
     troubles: list[StoreError] = field(default_factory=list)
 
     def needs_run(self, snippet: Snippet) -> bool:
-        """Return False if the snippet cannot run here, or if its fresh run was taken."""
+        """Return whether the snippet must run. It need not if it cannot run here, or if its fresh
+        run was taken.
+        """
         status = self.plan.local_status(snippet)
         if status.state == "lacking":
             self.on_event(events.Skipped(snippet.name, missing=frozenset(status.why)))
@@ -43,8 +47,8 @@ class Work:
         return self.force or not self.reuse(snippet)
 
     def reuse(self, snippet: Snippet, *, recheck: bool = False) -> bool:
-        """Take the fresh run if there is one; return whether there was. For `recheck` see
-        `Plan`.
+        """Take the fresh run if there is one; return whether there was one. For `recheck` see
+        `Plan.fresh_run`.
         """
         run = self.plan.fresh_run(snippet, recheck=recheck)
         if run is not None:
@@ -87,7 +91,7 @@ class Work:
         self.on_event(events.Finished(run.snippet, run=run, worker=worker))
 
     def results(self, order: Iterable[str]) -> dict[str, Run]:
-        """Return all runs, in this order. StoreFailed if one could not be saved."""
+        """Return all runs, in this order. Raises StoreFailed if one could not be saved."""
         runs = {name: self.done[name] for name in order if name in self.done}
         if self.troubles:
             first = self.troubles[0]

@@ -58,7 +58,7 @@ class CheckResult:
 
 
 def read(path: Path, lab: Lab, *, only: tuple[str, ...] = (), seconds: float = SECONDS) -> Answer:
-    """Read a reader's ``.py`` or ``.ipynb``. LabError if it cannot be judged."""
+    """Read a reader's ``.py`` or ``.ipynb``. Raises LabError if it cannot be judged."""
     place = path.name
     if not path.is_file():
         step = f"get the exercise: tclab lab start {lab.number}"
@@ -74,7 +74,7 @@ def read(path: Path, lab: Lab, *, only: tuple[str, ...] = (), seconds: float = S
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a reader's file; LabError if it cannot be read."""
+    """Return the text of a reader's file. Raises LabError if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

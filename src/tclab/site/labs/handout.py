@@ -51,7 +51,7 @@ def notebook(text: str) -> str:
 
 
 def import_package(package: str) -> ModuleType:
-    """Import one of the packages for notebooks. LabError if it is not installed."""
+    """Import one of the packages for notebooks. Raises LabError if it is not installed."""
     try:
         return importlib.import_module(package)
     except ImportError:

@@ -18,7 +18,8 @@ from tclab.site.pages.prose.text import PageText
 
 # --------------------------------------------------------------------------- through Markdown
 
-#: The texts and titles in an element of ours, which contain neither `<` nor `>`: both are escaped.
+#: The texts and titles in an element that tclab wrote. They have no `<` and `>`, because both are
+#: escaped.
 _TEXT = re.compile(r'(?<=>)[^<>]+(?=<)|(?<= title=")[^"]*(?=")')
 _ELEMENT = re.compile(r'<(?:span class="tclab-number"|a class="tclab-proof")[^<>]*>[^<>]*')
 _NUMBERED = re.compile(r"(?:&#\d+;)+")
@@ -75,7 +76,9 @@ def _browser_address(text: str) -> str:
 
 
 def _binding_line(binding: str, file: str, text: PageText | None) -> str:
-    """Return ``file:line`` of the binding; the file alone if no single line of the text has it."""
+    """Return ``file:line`` of the binding, or only the file if not exactly one line of the text has
+    the binding.
+    """
     wanted = _browser_address(binding).lower()
     lines = ((n, _browser_address(line).lower()) for n, line in (text.lines if text else ()))
     return next((f"{file}:{n}" for n, line in lines if wanted in line), file)

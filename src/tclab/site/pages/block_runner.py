@@ -1,8 +1,8 @@
 """Run the blocks of pages: make the calls of each fence that markdown-exec passes on.
 
-markdown-exec publishes the traceback of a failing block and lets the build succeed. Here each
-failure becomes a PageError with the line of the call; the build collects them, and the hooks fail
-it with the whole list.
+markdown-exec itself would publish the traceback of a failing block and let the build succeed. Here
+each failure becomes a PageError with the line of the call. The build collects these errors, and the
+hooks fail the build with all of them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def install() -> None:
 
 
 def begin_page(text: PageText, url: str) -> None:
-    """Make this page the one whose fences markdown-exec passes on from now on."""
+    """Set the page whose fences markdown-exec passes on from now on."""
     build = state.build()
     build.current_page = build.page(text.page, url)
     build.current_page.waiting_blocks = list(text.blocks)
@@ -46,7 +46,9 @@ def _run(code: str, **_: Any) -> str:
 
 
 def execute_block(block: Block, page: Page) -> str:
-    """Make the calls of a block and return their HTML. PageError has the failing call's line."""
+    """Make the calls of a block and return their HTML. Raises PageError with the line of the
+    failing call.
+    """
     html = "".join(
         _call_output(call, RunningBlock(page, str(call), block.heading)) for call in block.calls
     )

@@ -1,7 +1,7 @@
 """Open the book: all snippets of one build, the pages that use them, and their runs.
 
 `open_book` runs before a page is rendered: it finds the snippets that the pages use, runs the stale
-ones and chooses the runs. It raises `Problems` with every problem at once.
+ones and chooses the runs. It raises one `Problems` with all problems.
 """
 
 from __future__ import annotations
@@ -46,9 +46,10 @@ class Book:
     plan: Plan
     docs: Path
     snippets: dict[str, Snippet] = field(default_factory=dict)
-    labs: dict[str, Lab] = field(default_factory=dict)  # by the names of their runs
-    pages: dict[str, PageText] = field(default_factory=dict)  # by path, such as docs/x.md
-    cells: dict[tuple[str, int], PageText] = field(default_factory=dict)  # by file and line
+    labs: dict[str, Lab] = field(default_factory=dict)  # the labs by the names of their runs
+    pages: dict[str, PageText] = field(default_factory=dict)  # the pages by path, such as docs/x.md
+    # the Markdown cells of labs by file and line
+    cells: dict[tuple[str, int], PageText] = field(default_factory=dict)
     uses: list[Call] = field(default_factory=list)
     sentences: list[Sentence] = field(default_factory=list)
     runs: dict[str, tuple[Run, ...]] = field(default_factory=dict)
@@ -82,7 +83,9 @@ class Book:
         return self.pages.get(f"{self.docs.name}/{url.removesuffix('.html')}.md")
 
     def snippet(self, name: str, place: str) -> Snippet:
-        """Return the snippet called `name`. PageError at `place` suggests similar names."""
+        """Return the snippet called `name`. Raises Raises PageError at `place`, with similar names,
+        if there is none.
+        """
         try:
             return self.all_snippets[name]
         except KeyError:
@@ -90,11 +93,13 @@ class Book:
 
     @property
     def all_snippets(self) -> dict[str, Snippet]:
-        """All snippets by name, with those of the labs."""
+        """All snippets by name, including the labs' snippets."""
         return self.snippets | {name: lab.snippet for name, lab in self.labs.items()}
 
     def select_runs(self, name: str, place: str) -> tuple[Run, ...]:
-        """Return the runs to show for snippet `name`: at least one, none stale, none failed."""
+        """Return the runs to show for snippet `name`: at least one run, and none that is stale or
+        failed.
+        """
         snippet = self.snippet(name, place)
         if not self.runs.get(name):
             raise missing_run(self.plan.local_status(snippet), place)
@@ -126,9 +131,10 @@ Runner = Callable[[Book, list[Snippet]], dict[str, Run]]
 
 
 def open_book(root: Path, docs: Path, run: Runner | None = None) -> Book:
-    """Read pages, snippets and recordings, run the stale snippets with `run`, choose the runs.
+    """Read pages, snippets and recordings, run the stale snippets with `run`, and choose the runs
+    to show.
 
-    Raises Problems that need no run to be seen, such as an unknown snippet, before any run.
+    Raises Problems before any run if a problem, such as an unknown snippet, is already known then.
     """
     book = Book(Plan(root), docs)
     _raise_problems(_read_sources(book))
@@ -139,7 +145,8 @@ def open_book(root: Path, docs: Path, run: Runner | None = None) -> Book:
 def choose_runs(book: Book, runner: Runner, problems: Iterable[TclabError] = ()) -> None:
     """Run the stale snippets of the book, and choose the runs that its pages show.
 
-    Problems if a recording or a run is missing or bad; no snippet runs if `problems` has any.
+    Raises Problems if a recording or a run is missing or bad. If `problems` is not empty, no
+    snippet runs.
     """
     _raise_problems([*checksums.find_problems(book.root), *problems, *_read_recordings(book)])
     live = _local_runs(book, runner)
@@ -154,7 +161,7 @@ def choose_runs(book: Book, runner: Runner, problems: Iterable[TclabError] = ())
 
 
 def open_stored_book(root: Path, docs: Path) -> Book:
-    """Open the book without running a snippet: from recordings and fresh runs in the store."""
+    """Open the book with recordings and fresh runs from the store; run no snippet."""
     book = Book(Plan(root), docs)
     _raise_problems(_read_sources(book))
     choose_stored_runs(book, book.all_snippets.values())
@@ -215,7 +222,9 @@ def _read_sources(book: Book) -> list[TclabError]:
 
 
 def _anchor_clashes(names: Iterable[str]) -> Iterator[PageError]:
-    """Yield the errors for snippets with different names but the same anchor on a page."""
+    """Yield an error for each snippet whose anchor on a page equals that of a snippet with another
+    name.
+    """
     first: dict[str, str] = {}
     for name in names:
         other = first.setdefault(slug(name), name)
@@ -248,7 +257,9 @@ def run_here(book: Book, stale: list[Snippet]) -> dict[str, Run]:
 
 
 def _local_runs(book: Book, run: Runner) -> dict[str, Run]:
-    """Return the local runs of all snippets that can run here: fresh from the store, or run now."""
+    """Return the local runs of all snippets that can run here. Fresh runs are from the store; the
+    others run now.
+    """
     runs = {name: book.plan.fresh_run(snippet) for name, snippet in book.all_snippets.items()}
     fresh = {name: stored for name, stored in runs.items() if stored is not None}
     stale = book.plan.snippets_to_run(s for s in book.all_snippets.values() if s.name not in fresh)
@@ -256,7 +267,9 @@ def _local_runs(book: Book, run: Runner) -> dict[str, Run]:
 
 
 def _failure_problems(book: Book, run: Run) -> Iterator[TclabError]:
-    """Yield the errors of a failed run: one for the page that needs it, one per false sentence."""
+    """Yield the errors of a failed run: one for the page that needs the run, and one for each false
+    sentence.
+    """
     yield failures.make_error(run, _first_use(book, run.snippet))
     false_claims = {c.name: c for c in claims.false_claims(run.claims, run.provenance.version)}
     for sentence in book.sentences:

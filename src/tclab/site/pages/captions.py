@@ -20,7 +20,7 @@ from tclab.site.pages.prose.markdown import MarkdownText
 
 _EXTENSIONS = ["tables", "attr_list", "def_list", "pymdownx.superfences"]
 
-#: Attributes allowed in a caption: none makes a browser run code, or load anything but images.
+#: Attributes allowed in a caption. With them a browser runs no code, and loads nothing but images.
 _ATTRIBUTES = frozenset(("href", "src", "alt", "title", "id", "class", "start", "lang", "style"))
 _ALIGN = re.compile(r"text-align: (?:left|right|center);")  # the alignment of a table's column
 _SCHEME = re.compile(r"([^/?#]*?):|//")
@@ -28,7 +28,9 @@ _LINKS = frozenset(("http", "https", "mailto"))
 
 
 def caption_html(snippet: Snippet) -> Html:
-    """Convert the caption to HTML with links for source references. PageError for a bad one."""
+    """Convert the caption to HTML with links for source references. Raises PageError for a bad
+    reference.
+    """
     if not snippet.caption.strip():
         return NOTHING
 
@@ -72,7 +74,8 @@ def _forbidden_attributes(html: str) -> Iterator[str]:
 
 
 def _leads_to_a_page(address: str, *, image: bool) -> bool:
-    read = re.sub(r"[\x00-\x20]", "", address).replace("\\", "/")  # normalized as in browsers
+    # the address as a browser normalizes it
+    read = re.sub(r"[\x00-\x20]", "", address).replace("\\", "/")
     scheme = _SCHEME.match(read)
     return scheme is None or (not image and (scheme[1] or "").lower() in _LINKS)
 

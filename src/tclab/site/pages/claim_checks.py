@@ -1,4 +1,6 @@
-"""Check that a run proves the claim of a bound sentence, and make the error if it does not."""
+"""Check that a run proves the claim of a bound sentence, and make the error for a claim that it
+does not prove.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Choose the lines of a snippet that stay open on a page: by default, the functions it compiles.
 
-A snippet has a few lines of the kind that readers write, and more lines that compile, check and
-show them. The functions that it compiles are passed as values or decorated, or are methods of a
-``Module`` class; helpers are called instead. A page can choose other functions.
+A snippet has a few lines of code as readers write it, and more lines that compile, check and show
+this code. A function counts as compiled if it is passed as a value, is decorated, or is a method of
+a ``Module`` class. A function that is only called counts as a helper. A page can choose other
+functions.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ SHOWN_WHOLE_BELOW = 16
 def focus_ranges(
     snippet: Snippet, lines: tuple[int, int], selected: Sequence[str] | None, place: str
 ) -> list[tuple[int, int]]:
-    """Return the ranges within `lines` that stay open, in order; empty if all lines stay open.
+    """Return the ranges of `lines` that stay open, in order; an empty list if all lines stay open.
 
-    `selected` lists functions and classes of the snippet. None selects those that it compiles, an
-    empty sequence all lines. PageError at `place` for an unknown name.
+    `selected` lists functions and classes of the snippet. None selects the functions that the
+    snippet compiles; an empty sequence selects all lines. Raises PageError at `place` for an
+    unknown name.
     """
     first, last = lines
     if selected is None and last - first < SHOWN_WHOLE_BELOW:
@@ -84,7 +86,7 @@ def _is_module(node: ast.ClassDef) -> bool:
 
 
 def _add_dependencies(names: Iterable[str], defined: Mapping[str, ast.stmt]) -> Iterator[str]:
-    """Yield the names, and the names of the file that their definitions use."""
+    """Yield these names, and the names in the same file that their definitions use."""
     pending, seen = list(names), set()
     while pending:
         name = pending.pop()

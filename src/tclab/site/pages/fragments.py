@@ -1,9 +1,9 @@
 """Keep rendered pieces of HTML on disk between builds.
 
 A piece is named by a digest of everything it depends on: the run it shows, the options, and the
-version of the renderer. So no piece can be outdated; after a build, the pieces of other renderer
-versions are removed. The first line of a file is a digest of the rest: a damaged piece is rendered
-again.
+version of the renderer. So no piece can be outdated. After a build, the pieces of other versions of
+the renderer are removed. The first line of a file is a digest of the rest, so that a damaged piece
+is noticed and rendered again.
 """
 
 from __future__ import annotations

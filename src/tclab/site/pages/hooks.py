@@ -1,4 +1,5 @@
-"""Handle MkDocs events: run stale snippets before rendering, add assets and downloads, check pages.
+"""Handle MkDocs' events: run stale snippets before rendering, add assets and downloads, check
+pages.
 
 Any problem ends the build with all problems listed and exit code 1, with or without
 ``--strict`` and ``-q``. Problems found before rendering leave the last site as it was.
@@ -64,9 +65,9 @@ _ASSETS = "assets/tclab"
 #: Classes of elements that need the full width of the window.
 _WIDE_CLASSES = ("tclab-chain", "tclab-entries")
 
-#: Extends a page with a chain to the window's right edge; its left edge stays that of the header.
-#: It is not written as ``:has(.tclab-chain)``, which a browser would evaluate again at each change
-#: in the viewer, and then restyle the page.
+#: A style that widens a page with a chain to the window's right edge; the left edge stays aligned
+#: with the header. The style does not use ``:has(.tclab-chain)``, which makes a browser restyle the
+#: page at each change in the viewer.
 _WIDE_STYLE = (
     "<style>@media screen and (min-width: 45em) {"
     ".md-main__inner { max-width: min(100%, 110rem); margin-left: max(0px, 50% - 34rem) }"
@@ -127,14 +128,14 @@ def open_build(config: MkDocsConfig, open_book: Callable[[Path, Path], book.Book
 
 
 def newest_run_time(opened: book.Book) -> int:
-    """Return the newest date of a shown run, in seconds: the site's date, independent of the
-    build's.
+    """Return the newest date of a shown run, in seconds. It is the site's date, which so does not
+    depend on the day of the build.
     """
     days = [run.provenance.date[:10] for runs in opened.runs.values() for run in runs]
     return calendar.timegm(time.strptime(max(days, default="2026-01-01"), "%Y-%m-%d"))
 
 
-@event_priority(100)  # before mkdocs-jupyter looks for notebooks
+@event_priority(100)  # run before mkdocs-jupyter looks for notebooks
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the outputs' assets, every snippet as .py and .ipynb, and the labs' pages."""
     add_files(files, config)
@@ -171,7 +172,7 @@ def on_page_markdown(
 ) -> str:
     """Return the page's Markdown with its proofs, source references and chapter links."""
     build = state.build()
-    if lab_pages.is_lab(page):  # its notebook already has links and proofs
+    if lab_pages.is_lab(page):  # the lab's notebook already has links and proofs
         return markdown
     path = Path(config.docs_dir, page.file.src_uri)
     text = build.book.pages[path.relative_to(build.book.root).as_posix()]
@@ -192,7 +193,8 @@ def on_page_markdown(
 
 
 def on_page_content(html: str, page: SitePage, **_: Any) -> str:
-    """Add breadcrumbs, the proofs checkbox and the footer; of a lab's page, keep only the notebook.
+    """Add breadcrumbs, the proofs checkbox and the footer. For a lab's page, keep only the notebook
+    of the page.
 
     A binding that is left in the HTML fails the build.
     """
@@ -223,7 +225,7 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
     return env
 
 
-@event_priority(100)  # before the search plugin reads the page
+@event_priority(100)  # run before the search plugin reads the page
 def _show_prose_only(context: Any, /, *, page: Any, **_: Any) -> Any:
     page.whole_content = page.content
     page.content = search_text.searchable_html(
@@ -232,7 +234,7 @@ def _show_prose_only(context: Any, /, *, page: Any, **_: Any) -> Any:
     return context
 
 
-@event_priority(-100)  # after the search plugin has read the page
+@event_priority(-100)  # run after the search plugin has read the page
 def _show_all(context: Any, /, *, page: Any, **_: Any) -> Any:
     page.content = page.whole_content
     return context
@@ -267,9 +269,12 @@ def on_post_page(output: str, page: SitePage, config: MkDocsConfig) -> str:
 on_page_context = CombinedEvent(_show_prose_only, _show_all)
 
 
-@event_priority(-50)  # after the search plugin has written its index, before the offline plugin
+# run after the search plugin has written its index and before the offline plugin
+@event_priority(-50)
 def on_post_build(config: MkDocsConfig) -> None:
-    """Write the search names and the Markdown pages. BuildError if this process imported torch."""
+    """Write the search names and the Markdown pages. Raises BuildError if this process imported
+    torch.
+    """
     if "torch" in sys.modules:
         raise BuildError("the process of the site generator has imported torch")
     build = state.build()
@@ -295,7 +300,7 @@ def on_build_error(error: Exception) -> None:
 
 
 def name_change_lines(pages: list[Page], build: state.Build) -> Iterator[str]:
-    """Yield the lines on names that the installed PyTorch adds or drops against
+    """Yield a line for each table of names that differs between the installed PyTorch and
     `docs/reference/names/`.
     """
     groups = [group for page in pages for group in page.groups]

@@ -30,7 +30,7 @@ from tclab.site.pages.prose import references
 from tclab.site.pages.prose.text import PageText
 from tclab.site.pages.rendering import Page
 
-#: A notebook, or a part of it, as nbformat has it.
+#: A notebook, or a part of one, in nbformat's structure.
 NotebookPart = dict[str, object]
 
 #: Folder of the labs' pages, in docs and in the site.
@@ -89,7 +89,8 @@ def extract_notebook(html: str) -> str:
     body = match[0] if match else html
     for pattern in (_STYLE, _COPY_BUTTON, _COPY_TEXT):
         body = pattern.sub("", body)
-    body = _CODE.sub(r'\1<pre tabindex="0">', body)  # so that the keyboard can scroll it
+    # with tabindex, the keyboard can scroll the listing
+    body = _CODE.sub(r'\1<pre tabindex="0">', body)
     return body.replace('class="anchor-link"', 'class="headerlink"')
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 SOURCE = str(Path(__file__).resolve().parents[3])
 if SOURCE not in sys.path:
-    sys.path.append(SOURCE)  # at the end, so that an installed tclab is preferred
+    sys.path.append(SOURCE)  # append, so that an installed tclab is preferred
 
 from tclab.site.pages.hooks import (  # noqa: E402, F401
     on_build_error,

@@ -57,8 +57,8 @@ def _same_words(title: str, heading: str) -> bool:
 def _all_figures(
     block: RunningBlock, snippet: Snippet, runs: Sequence[Run], folds: Folds
 ) -> list[Html]:
-    """Return printed output, artifacts and the declared error. PageError if there is none of
-    them.
+    """Return printed output, artifacts and the declared error. Raises PageError if there is nothing
+    to show.
     """
     _check_names(block, snippet, runs, [*folds])
     if any(map(all_outputs, runs)):
@@ -78,10 +78,13 @@ def source_listing(
     fold: bool,
     focus: Sequence[str] | None = None,
 ) -> Html:
-    """Render the source with line anchors and downloads; all lines outside the focus folded."""
+    """Render the source with line anchors and downloads. All lines outside of the focus are
+    folded.
+    """
     prefix = block.page.unique_id(f"src-{snippet.name}")
     span = _line_range(block, snippet, lines)
-    chosen_by_page = lines is not None or focus is not None  # then nothing of it is folded
+    # if the page chose the code, nothing of it is folded
+    chosen_by_page = lines is not None or focus is not None
     focus_lines = (
         [] if fold or lines else code_focus.focus_ranges(snippet, span, focus, block.place)
     )
@@ -128,7 +131,9 @@ def named_artifacts(
     fold: bool | None,
     view: str | None,
 ) -> Html:
-    """Render the artifacts called `names` (None: all) of the runs; skip runs without any."""
+    """Render the artifacts called `names`, or all artifacts if it is None. Runs without such an
+    artifact are left out.
+    """
     if not any(run.artifacts for run in runs):
         cause = f"{snippet.name} shows no artifact"
         raise PageError(block.place, cause, "add tclab.show(...) to it, or use stdout(...)")
@@ -187,7 +192,8 @@ def _grouped_figures(
     folds: Folds = MappingProxyType({}),
     title_above: str = "",
 ) -> Html:
-    """Render the runs' artifacts with stamps: equal ones once, different ones in tabs.
+    """Render the runs' artifacts with stamps. Equal artifacts are shown once, different ones in
+    tabs.
 
     Leaves out a title that repeats the title above it.
     """
@@ -244,7 +250,7 @@ def _render_figure(
         return reports.figure(page, artifact, prefix)
     try:
         html = fragments.figure(page, run, artifact, prefix, fold, view, titled, searched)
-    except TclabError as error:  # such as a view that graphs do not have
+    except TclabError as error:  # for example, a view that graphs do not have
         raise PageError(block.place, error.cause, error.next_step) from None
     if isinstance(artifact, Chain) and artifact.panes and not page.code_anchor:
         page.code_anchor = Panes(artifact, Options(prefix)).id(0)

@@ -12,8 +12,8 @@ _COLUMNS = ("Snippet", "Run", "Day", "Time", "Peak memory")
 
 
 def runs_table(book: Book) -> render.Html:
-    """Return the table with a row for each run that the site shows; the build ensured that all are
-    fresh.
+    """Return a table with a row for each run that the site shows. All of them are fresh, or the
+    build would have failed.
     """
     rows = tuple(row for snippet in book.snippets.values() for row in _make_rows(book, snippet))
     units, formats = ("", "", "", "s", "MiB"), ("", "", "", ".1f", ",.0f")

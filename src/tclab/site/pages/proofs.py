@@ -21,13 +21,13 @@ from tclab.site.versions import claims
 _BOUND_WORDS = {">=": "PyTorch {} and later", ">": "after PyTorch {}", "<": "before PyTorch {}",
           "<=": "up to PyTorch {}", "==": "PyTorch {}"}  # fmt: skip
 
-#: The note after a sentence about a PyTorch version if the site shows no run of that version.
+#: The note after a sentence about a PyTorch version of which the site shows no run.
 _NOT_RUN_HERE = "not run here"
 
 
 def problems(book: Book) -> list[TclabError]:
-    """Return an error for each bound sentence that the runs on the site do not prove, or that is
-    false with a reader's backend or caches.
+    """Return an error for each bound sentence that the site's runs do not prove, or that is false
+    with another backend or with caches and does not say so.
     """
     unproven = (
         problem for sentence in book.sentences for problem in _check_sentence(book, sentence)
@@ -63,7 +63,7 @@ def replace_bindings(
 ) -> str:
     """Replace each value by `value(…)` and each bound sentence by `sentence(…, its words)`.
 
-    The words already have their values replaced. The number of lines stays the same.
+    The values in a sentence's words are replaced first. The number of lines does not change.
     """
     numbers = [(each.start, each.end, value(each)) for each in text.values]
     edits = [edit for edit in numbers if not any(_is_inside(edit, s) for s in text.sentences)]
@@ -96,8 +96,8 @@ def _sentence_html(sentence: Sentence, words: str, url: str, book: Book) -> str:
 
 
 def sentence_markdown(sentence: Sentence, words: str, url: str, book: Book) -> str:
-    """Return the sentence with its scope, and a link to each line that proves it; `url` is the
-    page's.
+    """Return the sentence with its scope and a link to each line that proves it. `url` is the
+    address of the page.
     """
     page, marks = url.rsplit("/", 1)[-1], _make_marks(sentence, url, book)
     links = [
@@ -131,8 +131,8 @@ def _find_claim(sentence: Sentence, snippet: Snippet, name: str) -> Claim:
 
 @dataclass(frozen=True)
 class _Mark:
-    """A link from a sentence to the line that proves it, with the code and place, and where it
-    held.
+    """A link from a sentence to the line that proves it, with the line's code and place, and the
+    devices and versions on which the claim held.
     """
 
     name: str
@@ -168,10 +168,10 @@ def _mark_html(mark: _Mark) -> str:
 
 
 def _list_places_held(book: Book, snippet: Snippet, claim: Claim, runs: Sequence[Run]) -> str:
-    """Return each device and the PyTorch versions on which a claim held, in these runs or as
-    recorded.
+    """Return each device, with the PyTorch versions on which a claim held there, from these runs or
+    from the recorded results.
     """
-    if any(run.sources for run in runs):  # the rows come from other machines
+    if any(run.sources for run in runs):  # the rows that the claim tests come from other machines
         return "; ".join(dict.fromkeys(map(claim_checks.origin, runs)))
     machines = (
         record.machine for record in book.versions if claims.held_under(record, snippet, claim.name)
@@ -267,7 +267,8 @@ _POSITION = re.compile(r"#([1-9][0-9]*)")
 
 
 def _find_positions(wanted: str, names: list[str]) -> list[int]:
-    """Return the indices of the names that equal `wanted`, or else that differ in punctuation only.
+    """Return the indices of the names that equal `wanted`; if there are none, of the names that
+    differ only in punctuation.
 
     A name without letters must be equal: 4 matches neither -4 nor 0.4.
     """

@@ -1,4 +1,4 @@
-"""Keep the page being rendered, and its running block."""
+"""Define the page being rendered and its running block, and keep the current block."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Page:
         return "../" * self.url.count("/") + path
 
     def next_block(self, code: str) -> Block:
-        """Take the first block with this text out of `waiting_blocks`.
+        """Remove the first block with this text from `waiting_blocks` and return it.
 
         PageError if there is none. White space is ignored: Markdown turns tabs into spaces.
         """
@@ -78,7 +78,7 @@ _current_block: ContextVar[RunningBlock | None] = ContextVar("block", default=No
 
 
 def current_block() -> RunningBlock:
-    """Return the block that is running. PageError if none is."""
+    """Return the block that is running. Raises PageError if none is."""
     block = _current_block.get()
     if block is None:
         cause = "the functions of tclab.site.pages work in a page's executable block only"

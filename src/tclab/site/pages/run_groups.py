@@ -11,7 +11,9 @@ from tclab.model import Artifact, Run
 
 @dataclass(frozen=True)
 class RunGroup:
-    """Runs, and the artifacts that are equal in all of them. The page prefers the first run."""
+    """A group of runs, and the artifacts that are equal in all of them. The page prefers the first
+    run.
+    """
 
     runs: tuple[Run, ...]
     artifacts: tuple[Artifact, ...]
@@ -20,8 +22,8 @@ class RunGroup:
 def order_runs(live: Run | None, recordings: Sequence[Run]) -> tuple[Run, ...]:
     """Put the live run first, then the recordings from another GPU or PyTorch.
 
-    A page takes its numbers from the first run. So a live run on a GPU that no recording was made
-    on comes last: the page's text names the GPU of the recordings.
+    A page takes its numbers from the first run. So a live run on a GPU without recordings comes
+    last, because the page's text names the GPU of the recordings.
     """
     if live is None:
         return tuple(recordings)
@@ -36,7 +38,7 @@ def _gpu_and_torch(run: Run) -> tuple[str, str]:
     return run.provenance.gpu, run.provenance.torch
 
 
-#: Positions of the runs, grouped by equal artifacts.
+#: Positions of runs, grouped by equal artifacts.
 _Positions = tuple[tuple[int, ...], ...]
 
 

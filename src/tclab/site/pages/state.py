@@ -18,7 +18,7 @@ from tclab.site.pages.rendering import AT_THE_MARGIN, Page
 
 @dataclass
 class Build:
-    """The book, the rendered pages, and the failures so far."""
+    """The state of one build: the book, the rendered pages, and the failures so far."""
 
     book: Book
     site: Path | None = None  # the folder that the build writes to
@@ -72,7 +72,7 @@ def begin_build(book: Book) -> Build:
 
 
 def build() -> Build:
-    """Return the current build. PageError if none has begun."""
+    """Return the current build. Raises PageError if none has begun."""
     if _build is None:
         raise PageError(
             "tclab.site.pages", "no build has begun", "build the site with mkdocs build"

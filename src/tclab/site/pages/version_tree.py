@@ -33,7 +33,7 @@ from tclab.site.pages.site.compact import compact
 
 #: Files that pages name only in attributes, so that a version can use another version's copy.
 _SHARED = re.compile(r"(downloads|assets)/(?!javascripts/workers/).*")
-#: Files that are left out: languages that the search does not use, and files for debuggers only.
+#: Files that are left out: languages that the search does not use, and files only for debuggers.
 _LEFT_OUT = re.compile(r"assets/javascripts/lunr/.*|.*\.map|404\.html|sitemap\.xml(\.gz)?")
 
 _LINE = re.compile(r'#([\w.-]+-L\d+)"')
@@ -42,7 +42,7 @@ _TITLE = re.compile(
 )
 _ANNOUNCE = re.compile(r'(<div data-md-component="announce">)\s*(</div>)')
 _CANONICAL = re.compile(r'\s*<link rel="canonical" href="[^"]*">')
-#: A link with a table's data inside it, and the suffix of its file name.
+#: A link that contains a table's data, with the suffix of the file name.
 _DATA_LINK = re.compile(r'href="data:[^",]+,([^"]*)"(?= download="[^"]+(\.\w+)")')
 _FILE_ATTRIBUTE = re.compile(r'\b(href|(?:data-)?src)="([^"#:?]+)')
 
@@ -74,11 +74,13 @@ class Site:
 
     @cached_property
     def home(self) -> str:
-        """The text of the first page."""
+        """The HTML of the first page."""
         return (self.folder / "index.html").read_text(encoding="utf-8")
 
     def nearest_page(self, page: str) -> str:
-        """Return the same page, else the first page of its chapter on the home page, else home."""
+        """Return the same page of this site, or else the first page of its chapter on the home
+        page, or else the home page.
+        """
         if page in self.pages:
             return page
         folder = PurePosixPath(page).parent.as_posix()
@@ -161,8 +163,8 @@ class Tree:
         )
 
     def _redirect_link(self, link: re.Match[str], page: str) -> str:
-        """Return the link on `page`, redirected if its target is a duplicate. Paths start at the
-        root.
+        """Return the link on `page`, redirected if its target is a duplicate. Paths are relative to
+        the tree's root.
         """
         folder = posixpath.dirname(page)
         original = self._duplicates.get(posixpath.normpath(posixpath.join(folder, link[2])))
@@ -247,7 +249,7 @@ class Tree:
 
 
 def _address_in(site: Site, page: str) -> str:
-    """Return the relative address, from `page`, of its nearest page in the version `site`."""
+    """Return the address, relative to `page`, of the nearest page in the version `site`."""
     return f"{'../' * (page.count('/') + 1)}{site.version}/{site.nearest_page(page)}"
 
 
@@ -276,7 +278,7 @@ def _write(path: Path, text: str) -> None:
 def make_tree(words: Sequence[str], url: str = "") -> Tree:
     """Return the tree of the sites given as ``VERSION=FOLDER``, sorted from the newest version on.
 
-    A release candidate is older than its release. PageError if a folder has no built site.
+    A release candidate is older than its release. Raises PageError if a folder has no built site.
     """
     sites = [
         Site(version, Path(folder))

@@ -73,7 +73,7 @@ def _probe(need: str) -> Snippet:
 
 
 def measure_in(python: str, folder: Path, seconds: float = 120.0) -> EnvironmentData:
-    """Measure the environment of another Python. TclabError if that fails.
+    """Measure the environment of another Python. Raises TclabError if that fails.
 
     `folder` gets a link to this tclab alone: the folder that tclab is installed in may hold another
     PyTorch, which the other Python must not import.

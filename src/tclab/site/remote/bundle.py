@@ -64,7 +64,7 @@ def _digest(data: bytes) -> str:
 
 
 def _write_bundle(path: Path, head: BundleHead, content: Mapping[str, bytes]) -> None:
-    """Write a bundle to `path` in one step. TclabError if it cannot be written."""
+    """Write a bundle to `path` in one step. Raises TclabError if it cannot be written."""
     head["files"] = {name: _digest(data) for name, data in sorted(content.items())}
     data = tars.pack_files({"bundle.json": protocol.to_json(head) + b"\n", **content})
     new = path.with_name(f".{path.name}.new-{os.getpid()}")
@@ -79,7 +79,9 @@ def _write_bundle(path: Path, head: BundleHead, content: Mapping[str, bytes]) ->
 
 
 def read(path: Path, expected: str) -> Bundle:
-    """Read a bundle of the expected format. BundleError if it is damaged or of another format."""
+    """Read a bundle of the expected format. Raises BundleError if it is damaged or of another
+    format.
+    """
     command = "tclab record ENVIRONMENT --bundle FILE" if expected == JOBS else "tclab run --bundle"
     step = f"take the file that {command} wrote"
     try:
@@ -203,7 +205,7 @@ def run_jobs(
 
 
 def _parse_job(path: Path, name: str, data: bytes) -> JobData:
-    """Parse a job of a bundle. BundleError for other data. BundleError for what is none."""
+    """Parse a job of a bundle. Raises BundleError for other data."""
     try:
         return protocol.parse_job(data)
     except (ValueError, RecursionError):
@@ -278,8 +280,8 @@ def _write_runs(out: Path, bundle: Bundle, result: BundleResult) -> None:
 
 
 def files_by_run(bundle: Bundle) -> dict[str, dict[str, bytes]]:
-    """Map each snippet to the contents of its files, by file name. BundleError for a file that
-    belongs to no run.
+    """Map each snippet to the contents of its files, by file name. Raises BundleError for a file
+    that belongs to no run.
     """
     runs: dict[str, dict[str, bytes]] = {}
     for name, data in bundle.content.items():

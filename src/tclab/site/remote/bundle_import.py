@@ -24,8 +24,8 @@ def import_runs(
     """Record the runs of a bundle, or only those of the `wanted` snippets.
 
     Return the runs by snippet, and the reason for each snippet that did not run. A run that failed
-    is returned and revokes the recording that is there. BundleError, with nothing written, if any
-    part is wrong.
+    is returned and revokes the recording that is there. Raises BundleError, with nothing written,
+    if any part is wrong.
     """
     read = bundle.read(path, bundle.RUNS)
     environment = read.head["environment"]
@@ -48,7 +48,9 @@ def import_runs(
 
 
 def _unpack_run(path: Path, read: Bundle, name: str, files: Mapping[str, bytes]) -> Run:
-    """Unpack one run and check its files. BundleError if one is wrong, missing or too many."""
+    """Unpack one run and check its files. Raises BundleError if one is wrong, missing or too
+    many.
+    """
     try:
         run = protocol.unpack_run(tars.pack_files(files), name, read.head["environment"])
     except StoreError as problem:

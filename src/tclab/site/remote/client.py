@@ -41,7 +41,9 @@ class ClusterAddress:
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[Cluster]:
-        """Connect to the cluster. TclabError if the address is not allowed or nothing answers."""
+        """Connect to the cluster. Raises TclabError if the address is not allowed or nothing
+        answers.
+        """
         number = _LOCAL.fullmatch(self.address)
         address = "tcp://127.0.0.1:1" if number else self.address
         addresses.check_address(address, insecure=self.insecure)
@@ -107,7 +109,9 @@ def run_all(
     *,
     on_event: OnEvent = events.ignore_event,
 ) -> list[Outcome]:
-    """Run several requests in order on one cluster. StoreFailed if a run could not be kept."""
+    """Run several requests in order on one cluster. Raises StoreFailed if a run could not be
+    kept.
+    """
     works = [
         RemoteWork(
             plan, request.environment, on_event, request.force, request.keep or plan.store.save

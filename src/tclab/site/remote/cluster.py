@@ -46,7 +46,9 @@ class DaskCluster:
         self._numbers = itertools.count()
 
     async def members(self) -> list[Member]:
-        """Return the connected workers, as the scheduler lists them. ClusterLost if it is gone."""
+        """Return the connected workers, as the scheduler lists them. Raises ClusterLost if it is
+        gone.
+        """
         try:
             info = await asyncio.wait_for(self.client.scheduler.identity(), _SCHEDULER_SECONDS)
         except Exception as error:  # an error of Dask or of the system, or a timeout
@@ -64,7 +66,9 @@ class DaskCluster:
         return ClusterLost(self.place, cause, step)
 
     async def send_tree(self, address: str, tree: Tree) -> None:
-        """Send a worker the tree unless the worker has it. TclabError if it cannot keep it."""
+        """Send a worker the tree unless the worker has it. Raises TclabError if it cannot keep
+        it.
+        """
         if not await self._call(address, "has_tree", tree.digest, resources={}):
             words = tree.digest, tree.packed
             why = await self._call(address, "take_tree", *words, resources={})
@@ -127,7 +131,7 @@ def _read_announcement(worker: dict[str, Any]) -> dict[str, Any]:
 
 @asynccontextmanager
 async def connect(address: str) -> AsyncIterator[DaskCluster]:
-    """Connect to the cluster at this address. TclabError if no scheduler answers."""
+    """Connect to the cluster at this address. Raises TclabError if no scheduler answers."""
     import dask
     import distributed
 

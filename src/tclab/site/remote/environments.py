@@ -42,7 +42,9 @@ class Environment:
     snippets: tuple[str, ...] = ()
 
     def select_snippets(self, plan: Plan, known: Iterable[Snippet]) -> list[Snippet]:
-        """Return the environment's snippets. TclabError if it lists one that does not exist."""
+        """Return the environment's snippets. Raises TclabError if it lists one that does not
+        exist.
+        """
         known = list(known)
         if not self.snippets:
             return [snippet for snippet in known if self._includes(plan, snippet)]
@@ -60,7 +62,9 @@ class Environment:
 
 
 def read(root: Path) -> list[Environment]:
-    """Read the environments of a project, in order. TclabError if the file is missing or wrong."""
+    """Read the environments of a project, in order. Raises TclabError if the file is missing or
+    wrong.
+    """
     try:
         text = (root / NAME).read_text(encoding="utf-8")
     except OSError as error:

@@ -261,7 +261,9 @@ class RemoteWork(Work):
         self.answered.set()
 
     async def _send(self, worker: WorkerState, queued_job: QueuedJob) -> Answer:
-        """Send a job to a worker and return its answer. TimeoutError if none comes in time."""
+        """Send a job to a worker and return its answer. Raises TimeoutError if none comes in
+        time.
+        """
         assert self.cluster is not None
         assert self.tree is not None
         address, snippet = worker.member.address, queued_job.job.snippet

@@ -85,7 +85,7 @@ def encode_job(snippet: Snippet, files: Mapping[Path, str], **fields: object) ->
 
 
 def parse_job(data: bytes) -> JobData:
-    """Parse a job. ValueError if fields of a job are missing."""
+    """Parse a job. Raises ValueError if fields of a job are missing."""
     job = json.loads(data)
     if not (_has_fields(job, JobData) and _has_fields(job["snippet"], SnippetData)):
         raise ValueError("is no job")
@@ -207,7 +207,7 @@ def pack_run(run: Run) -> bytes:
 
 
 def unpack_run(data: bytes, name: str, environment: str) -> Run:
-    """Unpack the run of this snippet and check each digest. StoreError for other data."""
+    """Unpack the run of this snippet and check each digest. Raises StoreError for other data."""
     with tempfile.TemporaryDirectory(prefix="tclab-run-") as folder:
         run_folder = Path(folder, "runs", *name.split("/"))
         try:

@@ -89,7 +89,9 @@ def is_inside(name: str) -> bool:
 
 
 def unpack(data: bytes, folder: Path) -> None:
-    """Write the files of a tar into a new folder. InvalidTar, with nothing written, if refused."""
+    """Write the files of a tar into a new folder. Raises InvalidTar, with nothing written, if
+    refused.
+    """
     for name, content in list(iter_files(data)):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -97,7 +97,7 @@ def _is_source(path: Path) -> bool:
 
 
 def unpack(data: bytes, digest: str, folder: Path) -> None:
-    """Unpack a tree into a new folder. `tars.InvalidTar` if it does not have this digest."""
+    """Unpack a tree into a new folder. Raises `tars.InvalidTar` if it does not have this digest."""
     try:
         content = dict(tars.iter_files(_decompress(data)))
     except (OSError, EOFError) as error:
@@ -111,7 +111,7 @@ def unpack(data: bytes, digest: str, folder: Path) -> None:
 
 
 def _decompress(data: bytes) -> bytes:
-    """Decompress a tree. InvalidTar if it is larger than a tar may be."""
+    """Decompress a tree. Raises InvalidTar if it is larger than a tar may be."""
     with gzip.open(io.BytesIO(data)) as file:
         plain = file.read(tars.MAX_BYTES + 1)
     if len(plain) > tars.MAX_BYTES:

@@ -42,7 +42,9 @@ class Worker:
     insecure: bool = False
 
     def announce(self) -> announcements.Announcement:
-        """Measure each environment; return the announcement. TclabError if one cannot be used."""
+        """Measure each environment; return the announcement. Raises TclabError if one cannot be
+        used.
+        """
         with tempfile.TemporaryDirectory(prefix="tclab-worker-") as folder:
             measured = [
                 announcements.measure_in(each, Path(folder)) for each in self.find_pythons()
@@ -111,7 +113,9 @@ async def _run_until_stopped(worker: Any, host: WorkerHost, scheduler: str) -> N
 
 
 def _find_python(path: str) -> str:
-    """Return the Python at this path, or in the venv at this path. TclabError if there is none."""
+    """Return the Python at this path, or in the venv at this path. Raises TclabError if there is
+    none.
+    """
     for name in ("bin/python", "Scripts/python.exe"):
         if (Path(path) / name).is_file():
             return str((Path(path) / name).absolute())

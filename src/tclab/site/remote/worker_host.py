@@ -48,7 +48,9 @@ class WorkerHost:
         return digest in self._trees
 
     def add_tree(self, digest: str, data: bytes) -> None:
-        """Keep a tree. `tars.InvalidTar` if its digest differs; OSError if the disk is full."""
+        """Keep a tree. Raises `tars.InvalidTar` if its digest differs. Raises OSError if the disk
+        is full.
+        """
         with self._lock:
             if digest in self._trees:
                 return

@@ -38,10 +38,12 @@ class Cluster(Protocol):
     silence_limit: float  # seconds without a heartbeat after which a worker counts as lost
 
     async def members(self) -> list[Member]:
-        """Return the connected workers. ClusterLost if the scheduler is gone."""
+        """Return the connected workers. Raises ClusterLost if the scheduler is gone."""
 
     async def send_tree(self, address: str, tree: Tree) -> None:
-        """Send a worker the tree unless the worker has it. TclabError if it cannot keep it."""
+        """Send a worker the tree unless the worker has it. Raises TclabError if it cannot keep
+        it.
+        """
 
     async def send_job(self, address: str, job: bytes, slots: int, cuda: bool) -> bytes:
         """Send a job and return the encoded answer. Cancelling this ends the job on the worker."""

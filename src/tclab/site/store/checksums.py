@@ -70,7 +70,7 @@ def write(path: Path) -> None:
     """Write the digest of a file below ``records/`` into the list; remove the line of a missing
     file.
 
-    Other files are ignored. StoreError if the list cannot be written.
+    Other files are ignored. Raises StoreError if the list cannot be written.
     """
     path, root = path.resolve(), _find_root(path)
     if root and (name := _name(path, root)):

@@ -59,7 +59,7 @@ class Store:
         return self.path / "runs" / name
 
     def load(self, snippet: Snippet | str) -> Run | None:
-        """Return the last successful run, fresh or not. StoreError if it is damaged."""
+        """Return the last successful run, fresh or not. Raises StoreError if it is damaged."""
         return self._read(self.folder(_name(snippet)), _name(snippet))
 
     def load_failed(self, snippet: Snippet | str) -> Run | None:
@@ -102,7 +102,9 @@ class Store:
         return Status(snippet, "here", state, why, head=head)
 
     def save(self, run: Run) -> None:
-        """Save `run`, a failed one beside the last successful one. StoreError if that fails."""
+        """Save `run`, a failed one beside the last successful one. Raises StoreError if that
+        fails.
+        """
         target = self.folder(run.snippet) if run.ok else self._failed_folder(run.snippet)
         try:
             folders.sweep(target)
@@ -124,8 +126,8 @@ class Store:
             raise self._write_error(failed.snippet, error) from None
 
     def load_revoking_run(self, recording: str, name: str) -> Run | None:
-        """Return the failed run that revoked a recording; None if no run did. StoreError if it is
-        damaged.
+        """Return the failed run that revoked a recording; None if no run did. Raises StoreError if
+        it is damaged.
 
         `recording` is the digest of the recording's ``run.json``, `name` its snippet.
         """

@@ -43,7 +43,7 @@ _SUFFIXES = {
 
 
 def write(run: Run, folder: Path) -> None:
-    """Write `run` into the new folder `folder`. OSError if that is not possible."""
+    """Write `run` into the new folder `folder`. Raises OSError if that is not possible."""
     folder.mkdir(parents=True)
     short = replace(run, artifacts=(), stdout="", stderr="")
     files = {"stdout.txt": run.stdout, "stderr.txt": run.stderr}
@@ -134,7 +134,7 @@ def _decode_head(folder: Path, data: dict[str, Json]) -> Head:
 
 
 def _check_name(file: object, files: Mapping[str, str]) -> str:
-    """Return the name of a file. ValueError unless the file has a digest."""
+    """Return the name of a file. Raises ValueError unless the file has a digest."""
     if not isinstance(file, str) or file not in files:
         raise ValueError(f"{file!r} is not among its files")
     return file
@@ -196,7 +196,9 @@ def _check_digest(path: Path, expected: str, name: str, error_type: type[StoreEr
 
 
 def _read_bytes(path: Path) -> bytes:
-    """Return the content of a file of the folder. OSError for a link, which may lead out of it."""
+    """Return the content of a file of the folder. Raises OSError for a link, which may lead out of
+    it.
+    """
     if path.is_symlink():
         raise OSError("it is a link")
     return path.read_bytes()

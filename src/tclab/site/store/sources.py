@@ -41,8 +41,8 @@ def merge_by_machine(sources: Iterable[Source]) -> tuple[Source, ...]:
 
 
 def read_source(path: Path) -> Source:
-    """Read from a recorded file where its data was measured. RecordingError if the file does not
-    say this.
+    """Read from a recorded file where its data was measured. Raises RecordingError if the file does
+    not say this.
     """
     head = _read_head(path)
     made = next((head[name] for name in _PROVENANCE if isinstance(head.get(name), dict)), None)

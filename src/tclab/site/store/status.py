@@ -38,7 +38,7 @@ class Status:
         return self.state == "fresh"
 
     def run(self) -> Run:
-        """Read the whole run, which must exist. StoreError if it is damaged."""
+        """Read the whole run, which must exist. Raises StoreError if it is damaged."""
         assert self.head is not None, f"nothing is kept of {self.snippet.name}"
         error = StoreError if self.environment == "here" else RecordingError
         return run_files.read_rest(self.head, error)

@@ -84,7 +84,7 @@ def write(path: Path, record: VersionRecord) -> None:
 
 
 def read(path: Path) -> VersionRecord:
-    """Read a record that `write` wrote. ValueError for a file of another format."""
+    """Read a record that `write` wrote. Raises ValueError for a file of another format."""
     data = json.loads(path.read_text(encoding="utf-8"))
     if data.get("format") != FORMAT:
         raise ValueError(f"{path.name} has not the format {FORMAT!r}")

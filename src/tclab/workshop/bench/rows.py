@@ -214,7 +214,9 @@ def _write(file: FileIO, line: bytes) -> None:
 
 
 def read(path: Path) -> Book:
-    """Read a file of rows, without an incomplete last line. StoreError if it is no such file."""
+    """Read a file of rows, without an incomplete last line. Raises StoreError for a file of another
+    format.
+    """
     try:
         lines = path.read_bytes().rstrip(b"\n").split(b"\n")
     except OSError as error:

@@ -18,7 +18,7 @@ SCALES = ("gpu", "cpu", "tiny")
 
 
 def list_steps(suite: str, scale: str) -> list[Step]:
-    """Return a suite's steps at a scale. BadRequest if there is no such suite."""
+    """Return a suite's steps at a scale. Raises BadRequest if there is no such suite."""
     if suite not in NAMES:
         raise BadRequest(f"--suite {suite}", "is no suite", f"one of: {', '.join(NAMES)}")
     makers = {

@@ -31,7 +31,7 @@ def examples(corpus: str = "functions") -> dict[str, Example]:
 
 
 def find(name: str, corpus: str = "functions") -> Example:
-    """Return one example of a corpus. KeyError for an unknown name."""
+    """Return one example of a corpus. Raises KeyError for an unknown name."""
     if corpus == "operators":
         from tclab.workshop.catalog import operators
 

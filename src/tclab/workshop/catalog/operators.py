@@ -34,7 +34,7 @@ def list_examples() -> dict[str, Example]:
 
 
 def find(name: str) -> Example:
-    """Return one example without drawing the samples of all operators. KeyError if there is
+    """Return one example without drawing the samples of all operators. Raises KeyError if there is
     none.
     """
     operator, short, number = name.removeprefix("operators/").rsplit("-", 2)

@@ -122,7 +122,9 @@ def verify_target(
 
 
 def _choose_target(name: str | None) -> Target:
-    """Return the named target, or that of this GPU. TclabError if this GPU is another one."""
+    """Return the named target, or that of this GPU. Raises TclabError if this GPU is another
+    one.
+    """
     named = get(name) if name else None
     here = machine.here().gpu
     if not here:

@@ -48,7 +48,7 @@ class Product:
 
     @classmethod
     def parse(cls, key: str) -> Product:
-        """Parse a key. ValueError if a size is a symbol."""
+        """Parse a key. Raises ValueError if a size is a symbol."""
         plain = _DTYPE.sub(r"'\1'", _SIZE.sub(r"\1", _OPERATOR.sub(r"'\1'", key)))
         try:
             one, two, plan_one, plan_two, operator, added, _ = ast.literal_eval(plain)

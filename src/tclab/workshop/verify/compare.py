@@ -71,8 +71,8 @@ def _make_parser() -> argparse.ArgumentParser:
 def compare_all(names: Sequence[str], run: ComparisonOptions) -> ComparisonReport:
     """Compile the functions that have no result yet, compare both sides, and return the report.
 
-    The report is also written to `run.out`. BadRequest for a name that is neither a function's nor
-    a family's; TclabError if PyTorch, Triton or the corpus is missing.
+    The report is also written to `run.out`. Raises BadRequest for a name that is neither a
+    function's nor a family's. Raises TclabError if PyTorch, Triton or the corpus is missing.
     """
     start = time.perf_counter()
     _require_torch()

@@ -105,8 +105,8 @@ def _find_assumption(question: TimedQuestion, fixed: Mapping[str, str]) -> str |
 
 def check_assumptions(assume: Mapping[str, str] | None) -> dict[str, str]:
     """Check and copy a caller's assumptions. ``pad`` is for all products, ``pad: mm of [8, 30]``
-    for the products whose question contains this text; the answer may be ``both``. TargetError for
-    an unknown choice or answer.
+    for the products whose question contains this text; the answer may be ``both``. Raises
+    TargetError for an unknown choice or answer.
     """
     fixed = dict(assume or {})
     for name, value in fixed.items():

@@ -1,5 +1,5 @@
-"""Prepare and end processes that a snippet forks. The end of such a process does not end the
-run.
+"""Prepare the processes that a snippet forks, and end them. The end of such a process does not end
+the run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def prepare() -> None:
 
 
 def _prepare_child() -> None:
-    faulthandler.disable()  # only the snippet's own process may write to the file
+    faulthandler.disable()  # only the snippet's own process may write to faulthandler's file
     threads.recreate_thread_pool()
 
 
@@ -48,8 +48,8 @@ def _print_and_get_status(error: BaseException | None, file: str) -> int:
 
 
 def from_file(tb: types.TracebackType | None, file: str) -> types.TracebackType | None:
-    """Return the part of a traceback from the first frame of `file` on; None if it has no such
-    frame.
+    """Return the part of a traceback from the first frame of `file` on; None if the traceback has
+    no frame of `file`.
     """
     while tb is not None and tb.tb_frame.f_code.co_filename != file:
         tb = tb.tb_next
@@ -57,7 +57,9 @@ def from_file(tb: types.TracebackType | None, file: str) -> types.TracebackType 
 
 
 def finish() -> None:
-    """Do the interpreter's work at its end, before C++ is torn down: join, exit hooks, flush."""
+    """Do what the interpreter does at its end, before C++ is torn down: join threads, call exit
+    hooks, flush streams.
+    """
     # Join threads; this first ends the idle threads of pools.
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()

@@ -1,8 +1,8 @@
 """Run as the keeper: a process that starts one snippet, and ends every process of the snippet.
 
-Every process that a snippet starts, in any session, is a descendant of its keeper, which adopts
-those whose parent has died. So each process belongs to a known snippet, and a keeper without
-children means that no process of the snippet is alive.
+Every process that a snippet starts, in any session, is a descendant of the snippet's keeper, which
+adopts the processes whose parent has died. So each process belongs to a known snippet. If a keeper
+has no children, no process of the snippet is alive.
 
 The keeper ends the snippet when the supervisor asks for it (SIGTERM) or dies. It leaves two files
 in the job's folder: ``pid``, with the pid of the snippet's process, and ``status``.
@@ -30,7 +30,7 @@ _NO_PROCESS = 70  # the exit status of a process that failed before it ran the s
 
 
 class _StopRequested(BaseException):
-    """The supervisor wants the snippet to end, or has died."""
+    """Raised if the supervisor wants the snippet to end, or has died."""
 
 
 def start(request: JobRequest, fork: Fork | None, inherited: Iterable[int]) -> int:
@@ -62,7 +62,7 @@ def _run_keeper(
             status = str(_wait_for(pid))
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         write(folder / "status", f"{time.monotonic()} {status}")
-    finally:  # also after an error, such as a folder that the snippet removed
+    finally:  # run also after an error, such as for a folder that the snippet removed
         processes.end_all_descendants()
         os._exit(0)
 
@@ -78,7 +78,9 @@ def write(path: Path, text: str) -> None:
 
 
 def _wait_for(pid: int) -> int:
-    """Wait for `pid`; return its exit status, negative for a signal. Other children are orphans."""
+    """Wait for `pid`; return its exit status, negative for a signal. Also reap other children,
+    which are orphans.
+    """
     while True:
         ended, status = os.waitpid(-1, 0)
         if ended == pid:

@@ -1,9 +1,9 @@
 """Run as a snippet's own process: execute the file as ``__main__`` and write down the results.
 
-The job's folder holds ``job.json`` (the job). This process adds ``artifacts.jsonl``, a line for
-each artifact when it is shown, ``fault`` (the stack when it crashed or was stopped), ``imports/``
-(the files it imported) and, last, ``end.json``. A process without ``end.json`` was killed, or left
-early.
+The job's folder holds ``job.json`` (the job). This process adds ``artifacts.jsonl`` (a line for
+each artifact, written when it is shown), ``fault`` (the stack when it crashed or was stopped),
+``imports/`` (the files it imported) and, last, ``end.json``. A process without ``end.json`` was
+killed, or left early.
 """
 
 from __future__ import annotations
@@ -115,7 +115,8 @@ def _write_line_on_signal(path: Path, file: str) -> None:
 
 
 def _collect_lost_asserts() -> list[BaseException]:
-    """Return a list that gets each AssertionError that ends a thread or a function called at exit.
+    """Return a list to which each AssertionError is added that ends a thread or a function called
+    at exit.
 
     Python only prints such an error on stderr and goes on.
     """
@@ -149,13 +150,13 @@ def _execute(job: JobFile, register: claims.ClaimRegister) -> BaseException | No
         main = _make_main_module(job).__dict__
         main[quantifiers.REGISTER] = register
         _import_runner(job["runner"])(tree, job, main)
-    except BaseException as error:  # SystemExit and KeyboardInterrupt are results too
+    except BaseException as error:  # SystemExit and KeyboardInterrupt are results, too
         return error
     return None
 
 
 def _run_plainly(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> None:
-    """Execute the file as Python does. The default runner."""
+    """Execute the file as Python does. This is the default runner."""
     exec(claims.compile_tree(tree, job["file"]), main)
 
 
@@ -171,7 +172,7 @@ def _claim_results(register: claims.ClaimRegister) -> ClaimResults:
 
 
 def _make_main_module(job: JobFile) -> types.ModuleType:
-    """Make a new ``__main__`` module, as ``python snippets/topic/file.py`` makes it."""
+    """Make a new ``__main__`` module like that of ``python snippets/topic/file.py``."""
     file, source = job["file"], job["source"]
     main = types.ModuleType("__main__")
     main.__dict__["_tclab_main"] = sys.modules["__main__"]  # keep the earlier module alive
@@ -179,8 +180,8 @@ def _make_main_module(job: JobFile) -> types.ModuleType:
     sys.modules["__main__"] = main
     sys.argv = [file]
     sys.path[:] = [job["path"], *(p for p in sys.path if p not in ("", job["path"]))]
-    # Without a time stamp linecache never looks at the disk: tracebacks, inspect and Triton then
-    # read the source that runs, even after the snippet changes its folder.
+    # linecache does not check the disk for an entry without a time stamp. So tracebacks, inspect
+    # and Triton read the source that runs, even after the snippet changes its folder.
     linecache.cache[file] = (len(source), None, io.StringIO(source).readlines(), file)
     return main
 
@@ -253,7 +254,7 @@ def is_a(error: BaseException, name: str) -> bool:
         return False
 
 
-#: Part of the message of an error that the machine causes → the next step.
+#: A part of an error's message that points to a fault of the machine → the next step.
 _HINTS = machine.CXX_STEPS | {
     "No space left on device": "free some space in the store (TCLAB_STORE) and in TMPDIR, or name "
     "other folders there",
@@ -284,7 +285,7 @@ class Collector:
     """Writes the artifacts that a run shows, as lines of JSON, with unique names and without
     secrets.
 
-    Raises ValueError, at the line that shows the artifact, if a run shows too much.
+    If a run shows too much, the line that shows the artifact raises ValueError.
     """
 
     def __init__(self, path: Path) -> None:
@@ -294,7 +295,7 @@ class Collector:
         self._size = 0
 
     def __call__(self, artifact: Artifact) -> None:
-        if os.getpid() != self._process:  # this is a process that the snippet forked
+        if os.getpid() != self._process:  # the snippet forked this process
             return
         data = encode(replace(artifact, name=self._make_unique(artifact.name)))
         line = json.dumps(scrub_data(data, _clean)).encode() + b"\n"
@@ -303,7 +304,7 @@ class Collector:
             raise ValueError(f"a run shows at most {_MAX_SHOWN // 2**20} MiB: show less of it")
         with self._path.open(
             "ab", buffering=0
-        ) as file:  # with one write, so that lines of threads do not mix
+        ) as file:  # one write for each line, so that lines of threads do not mix
             file.write(line)
 
     def _make_unique(self, name: str) -> str:

@@ -12,14 +12,14 @@ Limit = Literal["", "timeout", "memory", "output", "files"]
 
 
 class JobRequest(TypedDict):
-    """A request to run the job in `folder` with `variables` (None: not set); `cold`: in a new
-    Python.
+    """A request to run the job in `folder` with `variables` (None removes a variable), if `cold` in
+    a new Python.
     """
 
     job: int
     folder: str
     timeout: float  # seconds, counted from the snippet's first line
-    memory: int  # bytes of all its processes together, and of their files in memory
+    memory: int  # the most bytes of all processes together, including their files in memory
     output: int  # the most bytes of stdout, and of stderr
     files: int  # the most bytes of the files in its own folders
     number: int  # the most files in these folders
@@ -46,7 +46,7 @@ class Ended(TypedDict):
     """A job has ended, and no process that it started is alive.
 
     `status` is the exit status, negative for a signal, None if unknown; `limit` is the limit that
-    it broke; `peak` is its peak memory in bytes.
+    the job broke, or ''; `peak` is its peak memory in bytes.
     """
 
     event: Literal["ended"]

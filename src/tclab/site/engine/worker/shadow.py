@@ -1,7 +1,7 @@
-"""Run a snippet as a reader would run it without ``backend=``: the runners of `make shadow`.
+"""Run a snippet as a reader would run it without ``backend=``. `make shadow` uses these runners.
 
-Only the claims are judged, since sentences rest on nothing else. Another assert of the module may
-be false without ending the run before the last claim.
+Only the claims are judged, because only they prove sentences. If another assert of the module is
+false, the run still goes on to the last claim.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any
 from tclab.site.engine.worker.protocol import JobFile
 from tclab.site.snippets import claims, quantifiers
 
-#: PyTorch's backends that run a graph without compiling it.
+#: PyTorch's backends that run a graph without compiling code for it.
 _WITHOUT_CODE = ("eager", "aot_eager", "aot_eager_decomp_partition")
 
-#: Modules of backends that compile by themselves: those of ``aot_autograd``, and a capture's for a
-#: GPU.
+#: Modules of backends that compile code themselves: the ``aot_autograd`` backends, and a capture's
+#: backend for a GPU.
 _OWN_COMPILERS = ("torch._dynamo.backends.", f"{__package__.partition('.')[0]}.")
 
 
@@ -47,14 +47,16 @@ def run_with_inductor(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> N
 
 
 class _ClaimsOnly(ast.NodeTransformer):
-    """Catches the errors of a module's asserts that are in no block of the register."""
+    """Rewrites a module so that it catches the error of each assert outside of the register's
+    blocks.
+    """
 
     def visit(self, node: ast.AST) -> ast.AST:
         match node:
             case ast.With(items=[ast.withitem(ast.Call(func=ast.Name(id=quantifiers.REGISTER)))]):
                 return node
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                return node  # Dynamo may trace an assert of a function, which is then compiled, too
+                return node  # keep asserts in functions, because Dynamo may trace and compile them
             case ast.Assert():
                 caught = ast.ExceptHandler(
                     ast.Name("AssertionError", ast.Load()), None, [ast.Pass()]
@@ -65,7 +67,9 @@ class _ClaimsOnly(ast.NodeTransformer):
 
 
 class _Replacement:
-    """Returns the replacement for a backend: Inductor, or a callable with Inductor below it."""
+    """Returns the replacement for a backend: Inductor itself, or a wrapper in which Inductor
+    compiles the graph that the backend runs.
+    """
 
     def __init__(self) -> None:
         # PyTorch compares backends when it looks for compiled code, so each backend has one
@@ -82,10 +86,10 @@ class _Replacement:
 
 
 class _AboveInductor:
-    """Wraps a backend: when the backend runs its graph, the code that Inductor made for it runs
-    instead.
+    """Wraps a backend. When the backend runs its graph, the code that Inductor compiled for the
+    graph runs instead.
 
-    A class, since a module that is pickled has its backend with it.
+    This is a class, because a module is pickled together with its backend.
     """
 
     def __init__(self, backend: Callable[..., Any]) -> None:
@@ -94,7 +98,8 @@ class _AboveInductor:
     def __call__(self, graph: Any, inputs: Any, **options: Any) -> Any:
         import torch
 
-        # Inductor's passes change a graph that the backend may look at.
+        # Compile a copy, because Inductor's passes change the graph, and the backend may look at
+        # it.
         same = torch.fx.GraphModule(graph, copy.deepcopy(graph.graph))
         graph.forward = torch._inductor.compile(same, inputs)
         return self.backend(graph, inputs, **options)

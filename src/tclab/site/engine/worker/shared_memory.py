@@ -20,7 +20,8 @@ _FOLDER = "/dev/shm"
 # A semaphore is mapped under another name than it then gets, so the inode counts.
 _MAPPED = re.compile(rf"^(?:\S+ ){{4}}(\d+)\s+{_FOLDER}/", re.MULTILINE)
 
-#: A file's path and its inode, since another file may have the path later.
+#: A file's path and its inode. The path alone is not enough, because another file may have it
+#: later.
 _File = tuple[str, int]
 
 
@@ -32,17 +33,17 @@ class SharedMemory:
         self._own: set[_File] = set()
 
     def find_files(self, pids: Iterable[int]) -> None:
-        """Find the new files that these processes have open or mapped."""
+        """Add the new files that these processes have open or mapped."""
         if new := set(_files()) - self._before - self._own:
             used = {inode for pid in pids for inode in _used_inodes(pid)}
             self._own |= {file for file in new if file[1] in used}
 
     def size(self) -> int:
-        """Return the bytes that its files occupy now."""
+        """Return the bytes that the run's files occupy now."""
         return sum(processes.allocated_bytes(path) for path, _ in self._existing())
 
     def remove(self) -> None:
-        """Remove its files. Call it only after all processes of the run have ended."""
+        """Remove the run's files. Call this only after all processes of the run have ended."""
         for path, _ in self._existing():
             with contextlib.suppress(OSError):
                 os.unlink(path)

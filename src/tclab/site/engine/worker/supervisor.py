@@ -1,8 +1,8 @@
 """Run as the supervisor: a process that starts snippets for the runner, limits them and reaps them.
 
-It is a loop in one thread. Requests arrive as JSON lines on stdin, messages go as JSON lines to the
-original stdout (`protocol`). When stdin ends, because the runner closed it or died, the supervisor
-ends every snippet and removes its folder.
+The supervisor is a loop in one thread. Requests arrive as JSON lines on stdin, messages go as JSON
+lines to the original stdout (`protocol`). When stdin ends, because the runner closed it or died,
+the supervisor ends every snippet and removes its folder.
 
     → {"job": 3, "folder": "/tmp/…/3", "timeout": 120, "memory": 4294967296, "cold": false, …}
     ← {"event": "ready", "seconds": 6.1, "note": ""}
@@ -37,7 +37,9 @@ from tclab.system import processes
 _TICK = 0.05  # seconds between two checks of the limits
 _START = 60.0  # seconds that a process may take to reach the snippet's first line
 _LAST_WORDS = 2.0  # seconds that a snippet gets to write its line before it is killed
-_FEW_WORDS = 0.2  # seconds that it gets after faulthandler has written the stack, or far over
+# seconds that it gets after faulthandler has written the stack, or if it is far over its memory
+# limit
+_FEW_WORDS = 0.2
 _REST = 4  # after a slow check, pause this many times as long as the check took
 _FAR_OVER = 1.5  # a process above this multiple of its memory limit gets _FEW_WORDS at most
 _LEAVING = 4.0  # seconds for the keepers to end their snippets after the runner has left
@@ -50,7 +52,7 @@ class FileCount:
     """
 
     def __init__(self) -> None:
-        self._last = self._now = (0, 0)  # bytes and number
+        self._last = self._now = (0, 0)  # (bytes, number of files)
         self._sizes: Iterator[int] = iter(())
 
     def count(self, sizes: Callable[[], Iterator[int]]) -> None:
@@ -77,11 +79,12 @@ class WatchedSnippet:
     started: float = field(default_factory=time.monotonic)
     began: bool = False  # whether the snippet's first line was reached, from which its time counts
     peak: int = 0
-    proportional: int = 0  # bytes at the last count, shared pages divided by their users
+    # bytes at the last count, with each shared page divided by the number of its users
+    proportional: int = 0
     files: FileCount = field(default_factory=FileCount)
     shared: SharedMemory = field(default_factory=SharedMemory)
     next_count: dict[str, float] = field(default_factory=dict)
-    limit: Limit = ""  # the limit that it broke
+    limit: Limit = ""  # the limit that the snippet broke, or ''
 
     @property
     def folder(self) -> Path:
@@ -111,21 +114,23 @@ class WatchedSnippet:
         return self.proportional
 
     def _shared_bytes(self) -> int:
-        """Return the bytes of its files in shared memory."""
+        """Return the bytes of the snippet's files in shared memory."""
         with self._check_if_due("shared") as due:
             if due:
                 self.shared.find_files(processes.find_descendants(self.keeper))
         return self.shared.size()
 
     def _has_too_many_files(self) -> bool:
-        """Return whether its files are too many, or have too many bytes."""
+        """Return whether the snippet has too many files, or too many bytes in files."""
         with self._check_if_due("files") as due:
             if due:
                 self.files.count(self._file_sizes)
         return self.files.exceed(self.request["files"], self.request["number"])
 
     def _file_sizes(self) -> Iterator[int]:
-        """Yield the bytes of each of its files, and of removed ones that are still open."""
+        """Yield the bytes of each file of the snippet, including removed files that are still
+        open.
+        """
         folder = self.request["folder"]
         yield from processes.iter_file_sizes(
             f"{folder}/{name}" for name in ("work", "tmp", "home", "cache")
@@ -136,7 +141,7 @@ class WatchedSnippet:
 
     @contextlib.contextmanager
     def _check_if_due(self, what: str) -> Iterator[bool]:
-        """Yield whether a slow check is due. Pauses between checks keep the cores free."""
+        """Yield whether a slow check is due now. Pauses between slow checks keep the cores free."""
         began = time.monotonic()
         due = began >= self.next_count.get(what, 0.0)
         yield due
@@ -196,13 +201,13 @@ class WatchedSnippet:
 
 
 class Supervisor:
-    """The supervisor's loop and state. `fork` runs a job in a fork of this process; None: by
-    exec.
+    """The supervisor's loop and state. `fork` runs a job in a fork of this process; if it is None,
+    jobs run in a new Python.
     """
 
     def __init__(self, messages: int, base: Path, fork: Fork | None = None) -> None:
         self.messages, self.base, self.fork = messages, base, fork
-        self.watched: dict[int, WatchedSnippet] = {}  # by the keeper's pid
+        self.watched: dict[int, WatchedSnippet] = {}  # pid of the keeper → its snippet
         self._input = b""
         self._wake, wake = os.pipe()
         os.set_blocking(wake, False)
@@ -298,7 +303,7 @@ def main(argv: list[str]) -> None:
     """Run ``python -m tclab.site.engine.worker.supervisor BASE SECONDS``, and remove BASE at the
     end.
 
-    SECONDS is the time limit of the warm-up, 0: stay cold.
+    SECONDS is the time limit of the warm-up; with 0 the supervisor stays cold.
     """
     base, warming = Path(argv[0]), float(argv[1])
     messages = os.dup(1)
@@ -325,7 +330,7 @@ def _warm_up(seconds: float) -> tuple[Fork | None, str]:
         note = warm.warm_up()
         faulthandler.cancel_dump_traceback_later()
         note = note or warm.fork_problem()
-    except Exception as error:  # cold processes then show the error, or avoid it
+    except Exception as error:  # stay cold: cold processes will show the error, or avoid it
         faulthandler.cancel_dump_traceback_later()
         return None, f"snippets run in cold processes: {type(error).__name__}: {error}"
     return (None, f"snippets run in cold processes: {note}") if note else (process.run_forked, "")

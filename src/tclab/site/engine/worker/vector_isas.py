@@ -1,9 +1,10 @@
 """Test the CPU's vector instruction sets in parallel with the imports of the warm process.
 
 Before its first C++ kernel Inductor compiles and loads a file for each instruction set of the CPU,
-one after the other: on a small machine more than half of the warm-up. Here a fork for each does the
-same, while this process imports. The files lie in Inductor's cache, under Inductor's own locks, so
-Inductor finds them; if a fork fails, Inductor makes the test itself.
+one after the other. On a small machine this takes more than half of the warm-up. Here one fork for
+each instruction set does the same while this process imports. The files go into Inductor's cache,
+under Inductor's own locks, so that Inductor finds them. If a fork fails, Inductor runs the test
+itself.
 
 A timed snippet has a cache of its own. The tests are not part of its measurement, so it gets a copy
 of these files.
@@ -51,7 +52,9 @@ def _fork(isa: Any) -> int:
 
 
 def _link_tests(files: Iterable[Path]) -> None:
-    """Link files of Inductor's cache, in their folders of two letters, for `copy_tests`."""
+    """Link files of Inductor's cache, with their two-letter folders, into the folder that
+    `copy_tests` copies.
+    """
     for file in files:
         link = _tests_folder(file.parents[1]) / file.parent.name / file.name
         link.parent.mkdir(parents=True, exist_ok=True)
@@ -60,7 +63,7 @@ def _link_tests(files: Iterable[Path]) -> None:
 
 
 def copy_tests(shared: str, own: str) -> None:
-    """Copy the tests' files of the shared cache folder, if any, into another one."""
+    """Copy the tests' files, if there are any, from the shared cache folder into another one."""
     with contextlib.suppress(FileNotFoundError):
         shutil.copytree(_tests_folder(Path(shared)), own, dirs_exist_ok=True)
 

@@ -1,11 +1,12 @@
-"""Warm the process that snippets are forked from, without an effect on their artifacts.
+"""Warm up the process that snippets are forked from, without changing their artifacts.
 
-The cost of isolation is the first compile more than the import: Inductor's modules, its lowerings,
-its C++ prefix header. So the process compiles once, forward and backward, and then restores every
-counter that numbers something.
+A new process loses more time in its first compile (Inductor's modules, lowerings and C++ prefix
+header) than in importing torch. So the warm process compiles once, forward and backward, and then
+restores every counter from which names are numbered.
 
-The process must stay safe to fork: one thread (no OpenMP pool, no compile workers) and no CUDA. It
-sees no GPU, which compiling would initialise; `fork_problem` checks both.
+The process must stay safe to fork: it may have only one thread (no OpenMP pool, no compile workers)
+and must not initialise CUDA. So it sees no GPU, because compiling would initialise it.
+`fork_problem` checks both.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Any
 
 from tclab.site.engine.worker import vector_isas
 
-#: Counters that are not restored, since the functions and classes with their numbers stay.
+#: Counters that are not restored, because the functions and classes with their numbers still exist.
 LASTING = {
     "torch._dynamo.logging._step_counter",
     "torch.autograd.function.AUTOGRAD_FUNCTION_COUNTER",
@@ -53,7 +54,7 @@ def warm_up() -> str:
 
     _threads = torch.get_num_threads()
     with vector_isas.run_tests_in_forks() if _has_compiler() else nullcontext():
-        # This import also loads the modules of these names.
+        # This call also imports the modules that have these names.
         if moved := private.describe_missing(warming.NAMES):
             return "; ".join(moved)
         _digest_triton()
@@ -68,10 +69,11 @@ def warm_up() -> str:
 
 
 def prepare_fork() -> None:
-    """In a forked process: set threads and random seed as in a new process."""
+    """Set, in a forked process, the number of threads and the random seed as in a new process."""
     import torch
 
-    gc.unfreeze()  # a capture finds functions by referrers, which frozen objects lack
+    # a capture finds functions through gc.get_referrers, which ignores frozen objects
+    gc.unfreeze()
     torch.set_num_threads(_threads)
     torch.default_generator.seed()
 
@@ -118,8 +120,8 @@ def _end_monitors() -> None:
 
 
 def _compile_once() -> None:
-    """Compile a small function in one thread: the forward, and the backward unless PyTorch was
-    built for CUDA, as its autograd engine would start threads.
+    """Compile the forward of a small function in one thread. Compile also the backward, unless
+    PyTorch was built for CUDA, because its autograd engine would start threads.
     """
     import torch
     from torch._inductor import config
@@ -174,7 +176,7 @@ def _has_compiler() -> bool:
 
 
 class _State:
-    """The positions of PyTorch's global counters, to be restored."""
+    """The positions of PyTorch's global counters, so that they can be restored."""
 
     def __init__(self) -> None:
         self.counters = {(id(o), n): _position(c) for o, n, c in _counters()}

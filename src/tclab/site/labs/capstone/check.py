@@ -43,7 +43,7 @@ class CapstoneResult:
 def judge(
     spec: str, plan: Plan, *, seconds: float = SECONDS, on_event: OnEvent = ignore_event
 ) -> CapstoneResult:
-    """Judge the model ``FILE.py`` or ``FILE.py:NAME``. LabError if it cannot be judged."""
+    """Judge the model ``FILE.py`` or ``FILE.py:NAME``. Raises LabError if it cannot be judged."""
     machine.check_torch()
     where, _, name = spec.partition(":")
     path = Path(where)
@@ -68,7 +68,7 @@ def judge(
 
 
 def _model_name(text: str, where: str) -> str:
-    """Find a name of `NAMES` that the text defines. LabError if there is none."""
+    """Find a name of `NAMES` that the text defines. Raises LabError if there is none."""
     top = ast.parse(text).body
     names = {getattr(node, "name", "") for node in top}
     targets = (t for node in top if isinstance(node, ast.Assign) for t in node.targets)

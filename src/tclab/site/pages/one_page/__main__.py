@@ -58,7 +58,7 @@ def main(words: list[str]) -> int:
 
 
 def find_page(docs: Path, words: list[str]) -> str:
-    """Return the path below `docs` of the page that `words` name. BadRequest unless one page
+    """Return the path below `docs` of the page that `words` name. Raises BadRequest unless one page
     matches.
     """
     pages = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}

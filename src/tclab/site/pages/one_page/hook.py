@@ -54,7 +54,7 @@ def _run(book: Book, stale: list[Snippet]) -> dict[str, Run]:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the outputs' assets and the downloads; replace each lab's source by an empty page.
 
-    That page is not built, but the navigation and other pages link to it.
+    The empty page is not built, but the navigation and other pages link to it.
     """
     hooks.add_files(files, config)
     if template := files.get_file_from_path("sitemap.xml"):

@@ -18,11 +18,11 @@ _Need = tuple[str, str]
 
 
 def open_page(root: Path, docs: Path, page: str, run: Runner) -> Book:
-    """Open the book with the runs that `page`, such as docs/x.md, shows; run the stale ones.
+    """Open the book for one page, such as docs/x.md: run the stale snippets that the page shows.
 
-    What the page only cites, and what it shows of other pages, comes from the store and the
-    recordings. Other pages are read but not run; unreadable ones are left out. Raises Problems as
-    `open_book` does.
+    Snippets that the page only cites, or whose content it shows from other pages, are not run:
+    their runs come from the store and the recordings. Other pages are read, and left out if they
+    are unreadable. Raises Problems as `open_book` does.
     """
     book = Book(Plan(root), docs)
     pages = {each.page: each for each in text.read_pages(docs, root)}
@@ -64,12 +64,14 @@ def _is_readable(page: PageText) -> bool:
 
 
 def without_runs(book: Book, page: PageText) -> list[str]:
-    """Names of the snippets that the page only cites and that have no fresh run, sorted."""
+    """Return the sorted names of the snippets that the page only cites and that have no fresh
+    run.
+    """
     return sorted({name for name, _ in _cited(book, page) if not book.runs.get(name)})
 
 
 def has_explorer_run(book: Book, page: PageText) -> bool:
-    """Return whether there is a run of the function to whose stage a chapter links."""
+    """Return whether the function to which a chapter links has a run."""
     return any(book.runs.get(name) for name, _ in _explorer_functions(book, page))
 
 
@@ -83,7 +85,9 @@ def _shown(book: Book, page: PageText) -> Iterator[_Need]:
 
 
 def _cited(book: Book, page: PageText) -> Iterator[_Need]:
-    """Yield the snippets that prove the page's sentences, and the function that it links to."""
+    """Yield the snippets that prove the page's sentences, and the snippet of the function to which
+    the page links.
+    """
     yield from ((name, str(s)) for s in page.sentences for name, _ in s.claims)
     yield from _explorer_functions(book, page)
 
@@ -96,7 +100,7 @@ def _explorer_functions(book: Book, page: PageText) -> Iterator[_Need]:
 
 
 def _read_snippets(book: Book, needs: dict[str, str]) -> None:
-    """Read the snippets and labs of these names. Raises Problems if one does not exist."""
+    """Read the snippets and labs with these names. Raises Problems if one does not exist."""
     problems: list[TclabError] = []
     if any(name.startswith("labs/") for name in needs):
         found = labs.find(book.root)
@@ -106,7 +110,7 @@ def _read_snippets(book: Book, needs: dict[str, str]) -> None:
             try:
                 book.snippets[name] = snippets.get(name, book.root)
             except SnippetError as error:
-                is_missing = error.place == name  # there is no snippet of this name
+                is_missing = error.place == name  # the error says that no snippet has this name
                 problems.append(PageError(place, f"there is no snippet {name!r}", error.next_step)
                                 if is_missing else error)  # fmt: skip
     if problems:

@@ -17,7 +17,7 @@ from tclab.site.pages.prose import statements
 from tclab.site.pages.prose.text import PageText
 from tclab.site.pages.site import flow
 
-#: Pages about this project; its tests check them. The other pages teach torch.compile.
+#: Pages about this project, which its tests check. All other pages teach torch.compile.
 PROJECT_PAGES = frozenset(
     f"docs/{name}.md"
     for name in (

@@ -1,6 +1,6 @@
 """Parse the executable fences of a page: the functions that they call, and the arguments.
 
-A block imports functions from `tclab.site.pages` and calls them with literals. So it is parsed
+A block imports functions from `tclab.site.pages` and calls them with literals. So a block is parsed
 once, without being run, and all code that needs a page's content uses the parsed calls.
 """
 
@@ -21,8 +21,8 @@ class Function:
     """A function that blocks call: its name, its parameters, and its kind of output.
 
     `output` names the part of the snippet's runs that it shows, `artifact_parameter` the parameter
-    with the artifacts' names. A sentence right before or after a function that `is_evidence` counts
-    as shown. A function that `uses_other_pages` shows content of other pages.
+    with the artifacts' names. A sentence right before or after a call of a function that
+    `is_evidence` counts as shown. A function that `uses_other_pages` shows content of other pages.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Function:
 
     @property
     def takes_snippet(self) -> bool:
-        """Whether its first parameter is the name of a snippet."""
+        """Whether the function's first parameter is the name of a snippet."""
         return self.parameters[:1] == (_NAME,)
 
 
@@ -138,7 +138,9 @@ _USE_A_SNIPPET = "put the code into a snippet, and show that"
 
 
 def _read_calls(fence: Fence, page: str) -> Iterator[Call]:
-    """Yield the calls of a fence. PageError for a statement other than an import or a call."""
+    """Yield the calls of a fence. Raises PageError for a statement other than an import or a
+    call.
+    """
     known_names: set[str] = set()
     statements = _parse_statements(fence, page)
     for node in statements:
@@ -158,7 +160,9 @@ def _read_calls(fence: Fence, page: str) -> Iterator[Call]:
 
 
 def _parse_statements(fence: Fence, page: str) -> Sequence[ast.stmt]:
-    """Parse the statements of a fence. PageError if it is no Python or lacks ``html="1"``."""
+    """Parse the statements of a fence. Raises PageError if the fence is not Python or lacks
+    ``html="1"``.
+    """
     place = f"{page}:{fence.line}"
     if fence.language not in ("python", "py"):
         cause = f"an executable fence must be python, not {fence.language or 'nameless'}"
@@ -171,7 +175,7 @@ def _parse_statements(fence: Fence, page: str) -> Sequence[ast.stmt]:
     except SyntaxError as error:
         place = f"{page}:{fence.line + (error.lineno or 1)}"
         raise PageError(place, f"SyntaxError: {error.msg}", "correct the block") from None
-    except ValueError as error:  # a null byte
+    except ValueError as error:  # the text has a null byte
         raise PageError(place, str(error), "correct the block") from None
 
 
@@ -206,7 +210,9 @@ def _read_call(node: ast.Call, known_names: set[str], page: str, line: int) -> C
 def _read_arguments(
     node: ast.Call, function: Function, place: str
 ) -> Iterator[tuple[str, ast.expr]]:
-    """Yield (parameter, value) for each argument. PageError if they do not fit the function."""
+    """Yield (parameter, value) for each argument. Raises PageError if they do not fit the
+    function.
+    """
     keywords = [(each.arg or "**", each.value) for each in node.keywords]
     arguments = [*zip(function.parameters, node.args), *keywords]
     unknown = [key for key, _ in keywords if key not in function.parameters]

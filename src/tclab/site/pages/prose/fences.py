@@ -44,7 +44,7 @@ class Fence:
 
 
 def find_fences(text: str, page: str = "", first_line: int = 1) -> Iterator[Fence]:
-    """Yield the outermost fences of `text` in order. PageError if one is never closed.
+    """Yield the outermost fences of `text` in order. Raises PageError if one is never closed.
 
     `first_line` is the line of the file `page` on which `text` begins.
     """

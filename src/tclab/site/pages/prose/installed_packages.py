@@ -11,7 +11,9 @@ from tclab.system import machine
 
 
 class NotFound(LookupError):
-    """A name does not exist. `known` has the names that exist where the search ended."""
+    """Raised if a name does not exist. `known` has the names that exist in the place where the
+    search ended.
+    """
 
     def __init__(self, name: str, where: str, known: tuple[str, ...]) -> None:
         super().__init__(f"{where} defines no {name!r}")
@@ -41,8 +43,8 @@ class Module:
 
 @cache
 def top_level(name: str) -> Module:
-    """Return the installed top-level package `name`. NotFound if there is none."""
-    spec = importlib.util.find_spec(name)  # imports nothing, because the name has no dot
+    """Return the installed top-level package `name`. Raises NotFound if there is none."""
+    spec = importlib.util.find_spec(name)  # find_spec imports nothing, because the name has no dot
     if spec is None or spec.origin is None:
         raise NotFound(name, "this environment", ())
     return Module(name, Path(spec.origin))
@@ -61,9 +63,7 @@ def find_module(dotted: str) -> Module | None:
 
 
 def repository_urls() -> dict[str, str]:
-    """Map each package, torch and triton only, to the URL of its repository at the installed
-    version.
-    """
+    """Map torch and triton to the URLs of their repositories at the installed versions."""
     urls = {}
     for package in ("torch", "triton"):
         try:
@@ -91,7 +91,7 @@ def repository_path(file: str) -> str:
 
 
 def _require_version(package: str, version: str) -> str:
-    """Return `version`; NotFound if it is empty because the package does not state it."""
+    """Return `version`. Raises NotFound if it is empty because the package does not state it."""
     if not version:
         raise NotFound("its version", package, ())
     return version

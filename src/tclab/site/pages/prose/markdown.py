@@ -16,7 +16,9 @@ _HEADING = re.compile(r"^(#+) +(.*)$")
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading outside fences; `level` 1 is the page's title, `words` are its Markdown."""
+    """A heading outside of fences. `level` is 1 for the page's title; `words` are the heading's
+    Markdown.
+    """
 
     line: int
     level: int
@@ -59,7 +61,7 @@ class MarkdownText:
 
     @cached_property
     def fences(self) -> tuple[Fence, ...]:
-        """The outermost fences, in order. PageError for one that cannot be read."""
+        """The outermost fences, in order. Raises PageError for a fence that cannot be read."""
         return tuple(fences.find_fences(self.text, self.page, self.first_line))
 
     @cached_property

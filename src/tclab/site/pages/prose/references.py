@@ -22,7 +22,8 @@ _MALFORMED = re.compile(r"(?<!`)`src:(?![\w.]+`)[^`\n]+`?")
 def link_references(text: MarkdownText, edited: str | None = None) -> tuple[str, list[TclabError]]:
     """Replace the references by links; return the text and the errors. Skips fenced code.
 
-    If `edited` is given, it is used instead: an edited form of the text with the same lines.
+    If `edited` is given, the references in it are replaced instead; it is an edited form of the
+    text with the same lines.
     """
     problems: list[TclabError] = []
     lines = (text.text if edited is None else edited).split("\n")
@@ -63,7 +64,7 @@ def load_locations(path: Path) -> None:
                 {n: sources.Location(**v) for n, v in data["known"].items()}
             )
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return  # there is no file, or it is of another version, so everything is looked up again
+        return  # the file is missing or from another version, so all names are looked up again
 
 
 def save_locations(path: Path) -> None:

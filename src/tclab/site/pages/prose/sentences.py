@@ -3,9 +3,9 @@
     [The graph is compiled at the first call.](claim:dynamo/nothing_happens#one-graph)
     It took [](value:benchmarks/softmax#timings/compiled/median).
 
-A binding names a snippet and its claim; commas separate several. A value names a snippet (with
-``@environment`` unless its first run is meant), a table that it shows, the row by its first cell
-(or ``#4`` for the fourth) and the column by its name.
+A binding names a snippet and its claim; commas separate several. A value names a snippet, a table
+that the snippet shows, a row by its first cell (or ``#4`` for the fourth row), and a column. It
+means the snippet's first run, or with ``@environment`` the run in this environment.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tclab.errors import PageError
 from tclab.site.pages.prose.markdown import MarkdownText
 
 _PARAGRAPH = re.compile(r"\n(?=\n)")  # the end of a paragraph
-#: The end of a sentence, a bound sentence or a line: that of a paragraph, an item, a row.
+#: The end of a sentence, of a bound sentence, or of a line that ends a paragraph, an item or a row.
 _SENTENCE_END = re.compile(r"[.!?](?:\]\([^()\s]*\))?\s+(?=[A-Z`*\[])|\n")
 _CLAIMS = re.compile(r"\]\(claim:(?P<refs>[^()]*)\)")
 _REF = re.compile(r"(?P<snippet>[a-z0-9_]+/[a-z0-9_]+)#(?P<claim>[a-z0-9-]+)")
@@ -51,7 +51,9 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Value:
-    """A number that a page takes from a run; `start` and `end` as in `Sentence`."""
+    """A number that a page takes from a run. `start` and `end` have the same meaning as in
+    `Sentence`.
+    """
 
     page: str
     line: int
@@ -68,7 +70,7 @@ class Value:
 
 
 def bound_sentences(text: MarkdownText) -> Iterator[Sentence]:
-    """Yield the bound sentences of a text in order. PageError for a malformed binding."""
+    """Yield the bound sentences of a text in order. Raises PageError for a malformed binding."""
     paragraphs = [0, *(end.end() for end in _PARAGRAPH.finditer(text.text))]
     for match in _matches_outside_fences(_CLAIMS, text):
         first = paragraphs[bisect_right(paragraphs, match.start()) - 1]
@@ -93,7 +95,7 @@ def whole_sentence(text: MarkdownText, sentence: Sentence) -> str:
 
 
 def values_in(text: MarkdownText) -> Iterator[Value]:
-    """Yield the numbers that a text takes from runs. PageError for a malformed value."""
+    """Yield the numbers that a text takes from runs. Raises PageError for a malformed value."""
     for match in _matches_outside_fences(_VALUE, text):
         ref = _VALUE_REF.fullmatch(match["ref"])
         if ref is None:

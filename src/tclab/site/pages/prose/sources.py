@@ -40,7 +40,7 @@ found_locations: dict[str, Location] = {}
 
 
 def locate(name: str) -> Location:
-    """Find the definition of the dotted `name`. NotFound if there is none."""
+    """Find the definition of the dotted `name`. Raises NotFound if there is none."""
     if name not in found_locations:
         found_locations[name] = _find_location(name)
     return found_locations[name]
@@ -76,7 +76,8 @@ def locate_for_page(name: str, place: str) -> Location:
 # --------------------------------------------------------------------------- modules
 
 
-@lru_cache(maxsize=6)  # few, because the tree of a large module of PyTorch takes tens of MB
+# a small cache, because the tree of a large module of PyTorch takes tens of MB
+@lru_cache(maxsize=6)
 def _parse_file(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8", errors="replace"))
 
@@ -136,7 +137,9 @@ def _bound_names(statement: ast.stmt) -> Iterator[str]:
 
 
 def _resolve(module: Module, parts: tuple[str, ...], hops: int) -> tuple[Module, int]:
-    """Find (module, line) of the dotted `parts` within `module`. NotFound if they do not exist."""
+    """Return (module, line) of the definition of the dotted `parts` within `module`. Raises
+    NotFound if they do not exist.
+    """
     if not parts:
         return module, 1
     if hops == 0:
@@ -185,7 +188,7 @@ def _resolve_binding(
     if not rest:
         return module, statement.lineno
     if isinstance(statement, (ast.Assign, ast.AnnAssign)):
-        return module, statement.lineno  # rest is an attribute of the assigned object
+        return module, statement.lineno  # `rest` names an attribute of the assigned object
     raise NotFound(rest[0], f"{module.name}.{name}", ())
 
 
@@ -204,7 +207,8 @@ def _follow_import(
             parts = rest
         if source is not None:
             return _resolve(source, parts, hops - 1)
-    return module, statement.lineno  # it is in C++ or another package: use the import's line
+    # the module is in C++ or in another package, so use the import's line
+    return module, statement.lineno
 
 
 def _absolute_module(module: Module, statement: ast.ImportFrom) -> str:

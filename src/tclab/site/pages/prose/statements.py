@@ -29,7 +29,7 @@ _NUMBER = re.compile(
     r"(?<![\w.,#/])(?:\d[\d.,]*\s?(?:[nµm]?s|seconds?|minutes?|[KMGT]?i?B(?:/s)?|bytes?|%|×|times)(?!\w)"
     r"|\d{2,}(?:,\d{3})*(?![\w.]*\d))"
 )
-#: Words that make a statement universal; the weak ones often only count or choose.
+#: Words that make a statement universal. The weak words often only count or choose.
 STRONG = ("every", "everything", "everywhere", "never", "always", "whatever")
 _WEAK = ("only", "no", "all", "any", "none")
 _UNIVERSAL = re.compile(rf"\b(?:{'|'.join((*STRONG, *_WEAK))})\b", re.IGNORECASE)
@@ -43,8 +43,8 @@ _NAME_WITH_NUMBER = re.compile(
 class Statement:
     """One sentence in Markdown and its line.
 
-    `shown` is True if its paragraph is right before or after the output of a run, or if it takes a
-    number from a run.
+    `shown` is True if the sentence's paragraph is right before or after the output of a run, or if
+    the sentence takes a number from a run.
     """
 
     text: str
@@ -89,7 +89,9 @@ def statements(text: MarkdownText, blocks: Iterable[Block]) -> Iterator[Statemen
 
 
 def typed_numbers(text: MarkdownText) -> Iterator[tuple[int, str]]:
-    """Yield (line, number) for each number in the prose that is from no run and no claim."""
+    """Yield (line, number) for each number in the prose that comes neither from a run nor from a
+    claim.
+    """
     for number, line in _prose_lines(text):
         free_text = _NAME_WITH_NUMBER.sub(" ", _remove_bound_text(_ITEM.sub("", line)))
         yield from ((number, match[0]) for match in _NUMBER.finditer(free_text))
@@ -125,7 +127,7 @@ def _lines_next_to_outputs(text: MarkdownText, blocks: Iterable[Block]) -> set[i
 def _paragraph_next_to(lines: Mapping[int, str], number: int, direction: int) -> Iterator[int]:
     """Yield the lines of the paragraph above (`direction` -1) or below (1) line `number`.
 
-    Skips empty lines and <div> tags between; yields none if a fence comes first.
+    Empty lines and <div> tags in between are skipped. If a fence comes first, yield nothing.
     """
     number += direction
     while number in lines and (

@@ -26,7 +26,7 @@ class PageText(MarkdownText):
 
     @cached_property
     def meta(self) -> dict[str, Any]:
-        """The values of its front matter."""
+        """The values of the page's front matter."""
         return dict(meta.get_data(self.text)[1])
 
     @cached_property
@@ -36,7 +36,7 @@ class PageText(MarkdownText):
 
     @cached_property
     def values(self) -> tuple[Value, ...]:
-        """The numbers that it takes from runs."""
+        """The numbers that the text takes from runs."""
         return tuple(sentences.values_in(self))
 
     @cached_property
@@ -46,7 +46,7 @@ class PageText(MarkdownText):
 
     @cached_property
     def uses(self) -> tuple[Call, ...]:
-        """The calls of its blocks that ask for a snippet."""
+        """The calls in the text's blocks that ask for a snippet."""
         return tuple(call for block in self.blocks for call in block.calls if call.snippet)
 
     @cached_property
@@ -56,7 +56,7 @@ class PageText(MarkdownText):
 
 
 def read_pages(docs: Path, root: Path) -> Iterator[PageText]:
-    """Read all Markdown pages under `docs`. PageError for one that cannot be read."""
+    """Read all Markdown pages under `docs`. Raises PageError for a page that cannot be read."""
     for path in sorted(docs.rglob("*.md")):
         name = path.relative_to(root).as_posix()
         try:

@@ -12,7 +12,7 @@ from tclab.site.pages.rendering import RunningBlock
 
 
 def html(block: RunningBlock, run: Run, name: str) -> Html:
-    """Render the drawing of the table `name`, the folded table and the stamp.
+    """Render the table `name` as a drawing, then the folded table and the stamp.
 
     The table has the columns function, caller, stage and place. Each function appears once, below
     its caller.
@@ -23,5 +23,6 @@ def html(block: RunningBlock, run: Run, name: str) -> Html:
     nodes = [calls.CallNode(row[0], numbers.get(row[1]), row[2], row[3]) for row in rows]
     drawing = calls.svg(nodes, table.title, run.provenance.torch_git)
     table_fold = parts.fold("The same as a table", render.html(table))
-    excluded = tag("div", table_fold, data_search_exclude="")  # search_names has these names
+    # the search finds these names through search_names
+    excluded = tag("div", table_fold, data_search_exclude="")
     return join([tag("div", drawing, excluded, class_="tclab"), render.stamp(run)])

@@ -20,13 +20,15 @@ from tclab.site.pages.prose.text import PageText
 #: The most places to which an entry links.
 MOST_PLACES = 2
 
-#: The folder of the reference pages: they list all names, so they do not count as places.
+#: The folder of the reference pages. They list all names, so they do not count as places that show
+#: a name.
 REFERENCE = "reference/"
 
 _CODE = re.compile(r"`([^`\n]+)`")
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 _MARKUP = re.compile(r"[`*]|\[([^\]]*)\]\([^)]*\)")
-#: Contexts in which a plain word is a name: `TORCH_LOGS="fusion"`, `backend="eager"`, `config.cse`
+#: Contexts in which an ordinary word is a name: `TORCH_LOGS="fusion"`, `backend="eager"`,
+#: `config.cse`
 _SETTING_VALUE = re.compile(r"""(?:TORCH_LOGS=|backend=|mode=|config\.)["']?([+\w,.-]+)""")
 
 #: The message of an error or a warning in a run's table or text.
@@ -52,8 +54,8 @@ class Concordance:
             known[place] = known.get(place, 0) + 1
 
     def best_places(self, name: str) -> list[Place]:
-        """Return the places that show the name most often, in the order of the pages if they are
-        equal.
+        """Return the places that show the name most often. Places with equal counts are in the
+        order of the pages.
         """
         known = self.places.get(name, {})
         return sorted(known, key=lambda place: -known[place])[:MOST_PLACES]
@@ -98,7 +100,7 @@ def _names_by_line(text: PageText, url: str, book: Book) -> Iterator[tuple[set[s
 def names_in(code: str) -> Iterator[str]:
     """Yield the names in a piece of code, and each suffix of a dotted name.
 
-    A plain word counts only as the name of a log, a backend, a mode or a setting.
+    An ordinary word counts only as the name of a log, a backend, a mode or a setting.
     """
     for plain in _SETTING_VALUE.findall(code):
         yield from (word.strip("+-") for word in re.split(r"[,.]", plain))
@@ -109,7 +111,9 @@ def names_in(code: str) -> Iterator[str]:
 
 
 def is_name(word: str) -> bool:
-    """Return whether a word is more than a plain word, such as `recompile_limit` or `aten.mm`."""
+    """Return whether a word, such as `recompile_limit` or `aten.mm`, is a name and not an ordinary
+    word.
+    """
     return not word.isalpha() or word.isupper() or bool(_CAMEL_CASE.search(word))
 
 
@@ -160,6 +164,6 @@ def _error_name(message: str) -> str:
 
 
 def links_to_places(names: Iterable[str], index: Concordance, up: str) -> dict[str, list[Place]]:
-    """Map each name that has places to the best ones, with `up` before each address."""
+    """Map each name that has places to its best places, with `up` before each address."""
     ranked = ((name, index.best_places(name)) for name in names)
     return {name: [(up + url, words) for url, words in places] for name, places in ranked if places}

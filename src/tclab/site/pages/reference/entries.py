@@ -20,7 +20,7 @@ _LONGEST_TEXT = 200
 
 
 def find_table(block: RunningBlock, run: Run, name: str) -> Table:
-    """Return the table called `name`. PageError if the run shows no table of that name."""
+    """Return the table called `name`. Raises PageError if the run shows no table of that name."""
     tables = {artifact.name: artifact for artifact in run.artifacts if isinstance(artifact, Table)}
     if name not in tables:
         cause = f"{run.snippet} shows no table {name!r}"

@@ -1,7 +1,7 @@
 """Show examples of graph breaks from the book: the message, and the code before and after the fix.
 
 A snippet that calls `gallery` passes pairs of functions (breaking, fixed) and shows a table that
-begins with CAUSE_COLUMNS. Other snippets with breaks have only the function that broke.
+begins with CAUSE_COLUMNS. Other snippets with breaks have only the breaking function.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ CAUSE_COLUMNS = ("cause", "id", "PyTorch's reason")
 
 @dataclass(frozen=True)
 class Example:
-    """One break: its name, the code before and after the fix ('' if none), and where it is shown.
+    """One example of a break: its name, the code before and after the fix ('' without a fix), and
+    the page that shows it.
 
     `url` is relative to the site's root.
     """
@@ -74,7 +75,9 @@ def _map_functions(snippet: Snippet) -> dict[str, str]:
 
 
 def _gallery_pairs(snippet: Snippet) -> dict[str, tuple[str, str]]:
-    """Map the first function's name to both names, for each pair passed to `gallery`."""
+    """Map the name of the breaking function to the names of both functions, for each pair passed to
+    `gallery`.
+    """
     calls = [node for node in ast.walk(ast.parse(snippet.source)) if isinstance(node, ast.Call)]
     arguments = [call.args[0] for call in calls if getattr(call.func, "id", "") == "gallery"]
     items = [item for pairs in arguments if isinstance(pairs, ast.List) for item in pairs.elts]

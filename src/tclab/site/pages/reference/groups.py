@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Entry:
-    """A row of a reference table, as the search finds it."""
+    """A row of a reference table that the search can find."""
 
     name: str
     text: str
@@ -15,7 +15,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class Group:
-    """The entries of one table. `torch` is the version (``2.13``), '' if none is compared."""
+    """The entries of one table. `torch` is the PyTorch version (``2.13``); '' if the table's
+    versions are not compared.
+    """
 
     table: str
     title: str

@@ -1,7 +1,7 @@
 """Read and write the names of each PyTorch, stored as the changes of each version.
 
-`docs/reference/names/2.13.txt` has one line for each change against the version before it, such as
-``operators + aten.foo``; the first version's file lists all names. The files are written by
+`docs/reference/names/2.13.txt` has one line for each difference from the previous version, such as
+``operators + aten.foo``; the file of the first version lists all names. The files are written by
 
     python -m tclab.site.pages.reference.write_names
 

@@ -37,7 +37,7 @@ def main() -> int:
 
 
 def collect_names(root: Path) -> tuple[dict[str, frozenset[str]], str]:
-    """Return the names by table, and the version. TclabError if a table has no fresh run."""
+    """Return the names by table, and the version. Raises TclabError if a table has no fresh run."""
     plan = Plan(root)
     by_name = {snippet.name: snippet for snippet in snippets.find(root)}
     names: dict[str, frozenset[str]] = {}

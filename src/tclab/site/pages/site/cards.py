@@ -1,7 +1,7 @@
 """Draw the card that other sites show as a preview of a page: its title on our colours.
 
 Pillow draws it during the build with Matplotlib's font, without a request, and with the same bytes
-each time. Only a site with an address has cards, because other sites fetch them by it.
+each time. Only a site with an address has cards, because other sites fetch a card by its address.
 """
 
 from __future__ import annotations

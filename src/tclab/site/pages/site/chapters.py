@@ -36,7 +36,7 @@ def add_flow_and_links(
 ) -> str:
     """Add the drawing and the explorer links to a chapter's Markdown, if its front matter has any.
 
-    `title` is the title of the explorer's page. PageError if that page has no such stage.
+    `title` is the title of the explorer's page. Raises PageError if that page has no such stage.
     """
     up = "../" * page.url.count("/")
     place = f"docs/{page.file.src_uri}:1"

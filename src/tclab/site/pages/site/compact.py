@@ -1,8 +1,8 @@
 """Shrink a page's HTML without changing the page, because a tree of versions has many copies.
 
 Removes the indentation of Material's templates, but keeps all white space in the article, where a
-style may show it. Removes quotes that attributes do not need, and ids of code lines that no link
-leads to.
+style may show it. Removes quotes that attributes do not need, and ids of code lines to which no
+link leads.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import re
 from collections.abc import Container
 
 _ARTICLE = re.compile(r"(<article\b.*</article>)", re.DOTALL)
-#: Elements whose white space counts.
+#: Elements whose white space must be kept.
 _SCRIPT_OR_LISTING = re.compile(
     r"(<(?:script|style)\b.*?</(?:script|style)>|<pre\b.*?</pre>)", re.DOTALL
 )
 _BLANKS = re.compile(r"\s*\n\s*")
 _TAG = re.compile(r"<script\b.*?</script>|<[a-z][^<>]*>", re.DOTALL)
-#: An attribute that no slash follows: the slash would become a part of the value.
+#: An attribute with needless quotes. Before a slash the quotes are needed, or the slash would
+#: become part of the value.
 _NEEDLESS_QUOTES = re.compile(r'(?<= )((?:class|id|for|scope|data-\w+)=)"([\w.:-]+)"(?=[ >])')
 _LINE = re.compile(r'<span id="([\w.-]+-L\d+)"')
 
@@ -25,7 +26,7 @@ _LINE = re.compile(r'<span id="([\w.-]+-L\d+)"')
 def compact(html: str, lines: Container[str] = ()) -> str:
     """Shrink a page of Material's templates; return any other page unchanged.
 
-    `lines` has the ids of the code lines that links lead to.
+    `lines` has the ids of the code lines to which links lead.
     """
     parts = _ARTICLE.split(html)
     if len(parts) != 3:

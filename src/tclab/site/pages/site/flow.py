@@ -58,7 +58,7 @@ def drawing(highlighted: Any, up: str, place: str) -> Html:
     """Return the drawing with the boxes called `highlighted`, a name or several; '' if nothing is
     highlighted.
 
-    `up` leads from the page to the site's root. PageError at `place` for an unknown name.
+    `up` leads from the page to the site's root. Raises PageError at `place` for an unknown name.
     """
     names = [highlighted] if isinstance(highlighted, str) else [*(highlighted or ())]
     for name in names:

@@ -1,7 +1,7 @@
 """Write the names that the search finds (reference names, code words, messages) to their own file.
 
-Thousands of names would make the search index large, and it is loaded at the first search. Names
-need no full-text index: a list and a few comparisons are enough.
+Thousands of names would enlarge the search index, which is loaded at the first search. Names need
+no full-text index, only a list and a few comparisons.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tclab.site.pages.rendering import Page
 #: The most characters of a message to keep.
 _LONGEST = 200
 
-#: The most pages to which a code word leads; further pages add nothing new.
+#: The most pages to which a code word leads; more pages would add little.
 MOST_PAGES = 2
 
 
@@ -57,7 +57,9 @@ def _prose_group(concordance: Concordance) -> dict[str, object]:
 
 
 def _message_group(concordance: Concordance) -> dict[str, object]:
-    """Return the messages in the runs' outputs; the search finds them by most of their words."""
+    """Return the messages in the runs' outputs. The search finds a message if most of its words are
+    given.
+    """
     entries = [
         (heading, message[:_LONGEST], url)
         for message, (url, heading) in sorted(concordance.messages.items())

@@ -1,8 +1,8 @@
 """Prepare the text that Material's search indexes: prose without code (see `search_names`).
 
-Material's parser leaves an excluded element too early, at the end of a nested element with the same
-tag, and so indexes whole listings. So this module removes the elements before the parser reads the
-page.
+For Material's parser an excluded element ends too early, at the end of a nested element with the
+same tag, so it would index whole listings. So this module removes the elements before the parser
+reads the page.
 """
 
 from __future__ import annotations

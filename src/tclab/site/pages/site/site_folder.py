@@ -16,7 +16,7 @@ _STEP = "free some space, make the folder writable, or name another with --site-
 
 
 def check_writable(site: Path) -> None:
-    """Raise StoreError if the site's folder is not writable; called before any snippet runs."""
+    """Raise StoreError if the site's folder is not writable. Call this before any snippet runs."""
     nearest = next(path for path in (site, *site.parents) if path.exists())
     if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
         cause = "cannot be written" if nearest.is_dir() else f"{nearest.name} is no folder"
@@ -26,7 +26,8 @@ def check_writable(site: Path) -> None:
 def remove_unfinished_site(error: Exception, site: Path | None) -> StoreError | None:
     """Remove a site that could not be written completely, and return the error to report.
 
-    None if `error` is about something else. An incomplete site would look complete.
+    Return None if `error` is about something else. The site is removed because an incomplete site
+    would look complete.
     """
     if site is None or not isinstance(error, OSError):
         return None

@@ -18,7 +18,7 @@ _FEWEST_COLUMNS = 3
 
 
 class _HeadingWriter(Treeprocessor):
-    """Marks tables with many columns, and writes the column's heading on each of their cells."""
+    """Marks tables with many columns, and writes the heading of its column on each cell."""
 
     def run(self, root: Element) -> None:
         for table in root.iter("table"):

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 _SEARCH = re.compile(r'(<div class="md-search"[^>]*role="dialog")(?![^>]*aria-label)')
-#: A section with its own page, whose list is labelled by an icon only.
+#: A section with its own page; the only label of its list is an icon.
 _SECTION = re.compile(
     r'(?P<nav><nav class="md-nav"[^>]*?) aria-labelledby="__nav_\w+_label"(?P<rest>[^>]*>\s*'
     r'<label class="md-nav__title"[^>]*>\s*<span[^>]*></span>\s*(?P<name>[^<]*?)\s*</label>)'

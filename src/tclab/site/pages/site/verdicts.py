@@ -21,8 +21,8 @@ from tclab.site.pages.prose.blocks import Call
 from tclab.site.pages.prose.text import PageText
 from tclab.site.pages.rendering import RunningBlock
 
-#: The artifact's name and columns. `on` is the machine that measured recorded data, '' for the
-#: run's.
+#: The name and the columns of the artifact. `on` is the machine that measured recorded data; '' if
+#: it is the run's own machine.
 TABLE = "verdicts"
 COLUMNS = ("belief", "verdict", "seen", "on")
 
@@ -147,7 +147,7 @@ def beliefs_table(
 ) -> Html:
     """Return a table with a row for each belief: its verdict and, if `seen`, the observation.
 
-    A verdict on which all CPUs agree, the usual case, names no place.
+    If all CPUs agree on a verdict, which is the usual case, the verdict names no place.
     """
     columns = judged_places(beliefs)
     usual = [place for place in columns if "," not in place] or columns
@@ -165,7 +165,7 @@ def beliefs_table(
 
 
 def _verdict_cell(belief: Belief, columns: Sequence[str], usual: Sequence[str]) -> Html:
-    """Return the verdict, with its places unless they are exactly the usual ones (`usual`)."""
+    """Return the verdict, with its places unless they are exactly the `usual` places."""
     known = {place: belief.verdicts[place] for place in columns if place in belief.verdicts}
     by_verdict: dict[str, list[str]] = {}
     for place, verdict in known.items():

@@ -29,7 +29,9 @@ def make_compiler(mode: str) -> Compile:
 
 
 def make_callable(subject: Subject, mode: str, arguments: tuple[Any, ...]) -> Callable[..., Any]:
-    """Return the callable to time in a mode. LookupError if the subject does not have the mode."""
+    """Return the callable to time in a mode. Raises LookupError if the subject does not have the
+    mode.
+    """
     if mode == "torchscript":
         return subject.make(lambda fn: torch.jit.trace(fn, arguments))
     if mode == EAGER or mode in OPTIONS:
