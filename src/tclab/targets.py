@@ -26,7 +26,7 @@ _KIB, _MIB, _GIB = 2**10, 2**20, 2**30
 
 
 class TargetError(TclabError):
-    """A target does not exist, or code cannot be generated exactly for it."""
+    """Raised if a target does not exist, or if code cannot be generated exactly for it."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,9 @@ class Architecture:
     reserved_shared_memory: int = 1 * _KIB  # bytes that the system reserves in each block
     shared_memory_unit: int = 128  # bytes; shared memory is allocated in multiples of this number
     source: str = "CUDA C++ Programming Guide, Compute Capabilities"
-    #: Format of a product's operands → dense operations per cycle of one multiprocessor, a
-    #: multiply-add counted as two; on tensor cores where it has them for the format.
+    #: Format of a product's operands → dense operations per cycle of one multiprocessor, with a
+    #: multiply-add counted as two. They are tensor-core operations if the multiprocessor has tensor
+    #: cores for the format.
     rates: Mapping[str, int] = field(default_factory=dict)
     l2_bytes_per_cycle: int = 64  # the most that one multiprocessor can take from L2
 
@@ -54,7 +55,7 @@ class Architecture:
 @dataclass(frozen=True)
 class Clocks:
     """Clock rates in MHz, from *Max Clocks* of ``nvidia-smi -q -d CLOCK``, and the width of the
-    memory bus in bits: bandwidth and peak performance are computed from them.
+    memory bus in bits, from which bandwidth and peak performance are computed.
     """
 
     multiprocessor: int  # MHz
@@ -85,7 +86,8 @@ class Target:
     source: str
     note: str = ""
     cudnn: int | None = None  # as cudnnGetVersion returns it; None: the version in PyTorch's wheel
-    halves_accumulation: bool = False  # GeForce: tensor cores that accumulate in float32
+    # true for GeForce, whose tensor cores accumulate in float32 at half the rate
+    halves_accumulation: bool = False
 
     def operations_per_second(self, operands: str) -> float | None:
         """Return the operations of products per second at the highest clock, for operands of this
@@ -137,7 +139,8 @@ class Target:
         }
 
 
-#: PyTorch → the cuDNN its wheel for CUDA 13 requires (the wheels' metadata: nvidia-cudnn-cu13).
+#: PyTorch → the cuDNN that its wheel for CUDA 13 requires (the wheels' metadata:
+#: nvidia-cudnn-cu13).
 CUDNN = {
     (2, 11): 91900,
     (2, 12): 92000,
@@ -220,7 +223,7 @@ TARGETS: dict[str, Target] = {
     )
 }  # fmt: skip
 
-#: Target that names only a capability → the device whose numbers it gets.
+#: The name of a target that names only a capability → the device whose numbers the target gets.
 _CAPABILITY_DEVICES = {"sm_75": "t4", "sm_80": "a100", "sm_86": "a10", "sm_89": "l40s",
                   "sm_90": "h100", "sm_100": "b200"}  # fmt: skip
 
@@ -233,7 +236,7 @@ def names() -> tuple[str, ...]:
 def get(name: str | Target) -> Target:
     """Return the target of this name (``h200``, ``NVIDIA A100``, ``sm_90``, ``sm90a``).
 
-    TargetError, with similar names, if there is none.
+    Raises TargetError, with similar names, if there is none.
     """
     if isinstance(name, Target):
         return name

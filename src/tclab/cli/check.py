@@ -22,7 +22,8 @@ from tclab.targets import TargetError
 from tclab.upgrade.captures import explain_in_environment
 
 #: The exit statuses.
-SAME, WRONG_USE, INCOMPLETE, WORSE = 0, 2, 3, 4  # the command exits with the largest
+# the command exits with the largest status of its functions
+SAME, WRONG_USE, INCOMPLETE, WORSE = 0, 2, 3, 4
 _STATUS = {baseline.WORSE: WORSE, baseline.NO_FILE: INCOMPLETE}
 
 
@@ -87,8 +88,8 @@ def check(
 def _explain_function(
     checked: CheckedFunction, folder: Path, seconds: float
 ) -> Report | Problem | None:
-    """Return the report of one function with paths relative to `folder`, or the reason why there is
-    nothing to compare.
+    """Return the report of one function, with paths relative to `folder`, or the Problem because of
+    which there is nothing to compare.
     """
     torch = machine.torch_facts().get("__version__", "")
     try:

@@ -54,8 +54,8 @@ class LazyGroup(click.Group):
         return sorted(table())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command, None if there is none. Raises TclabError for one that needs a
-        clone.
+        """Return the command; None if there is none. Raises TclabError for a command that needs a
+        clone of the repository.
         """
         if place := table().get(cmd_name):
             module, _, name = place.partition(":")
@@ -118,7 +118,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return the exit status. A TclabError is printed as one message, without a
     traceback.
 
-    Without `arguments` the command takes the process's own, and the user's code runs in a child.
+    Without `arguments` the command reads the process's arguments, and runs the user's code in a
+    child process.
     """
     streams.escape_unencodable_output()
     if arguments is not None:
@@ -145,7 +146,7 @@ def _main(arguments: Sequence[str]) -> int:
     except TclabError as problem:
         terminal.error(problem)
         return problem.exit_status
-    except BrokenPipeError:  # `| head` closes the pipe once it has read enough
+    except BrokenPipeError:  # a reader such as `head` closes the pipe after a few lines
         os.dup2(os.open(os.devnull, os.O_WRONLY), streams.own_stdout().fileno())
         return 0
     except OSError as problem:

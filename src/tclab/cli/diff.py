@@ -74,15 +74,17 @@ def diff(context: click.Context, left: Path, right: Path, output: Path | None, o
 
 
 def status(reports: tuple[Report, Report], comparison: Comparison) -> int:
-    """Return the exit status: 3 incomplete, 0 the same, 4 something differs."""
+    """Return the exit status: 3 if a report is incomplete, 0 if the reports are the same, 4 if
+    something differs.
+    """
     if not _have_snapshots(reports) or not all(report.complete for report in reports):
         return 3
     return 0 if comparison.same else 4
 
 
 def _have_snapshots(reports: tuple[Report, Report]) -> bool:
-    """Return whether both reports have identities to compare. Reports of an earlier tclab have
-    stages only, and an empty report equals every other empty one.
+    """Return whether both reports have identities to compare. Reports of an earlier tclab have only
+    stages, and two empty reports are equal for no good reason.
     """
     return all(r.snapshot.torch and not r.snapshot.is_empty for r in reports)
 

@@ -31,7 +31,7 @@ _FORMATS: Mapping[str, Callable[[Job], str]] = {
 
 
 class _WithCommand(click.Command):
-    """A command after whose ``--`` another command stands, with options of its own."""
+    """A click command whose arguments after ``--`` are another command with its own options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Keep the words after ``--`` for the command, and parse those before it."""
@@ -99,7 +99,7 @@ def open_command(
         context.exit(status or 2)
     content = _FORMATS[format_](job)
     if command and output is None:
-        click.echo(content, err=True)  # stdout is the command's
+        click.echo(content, err=True)  # stdout belongs to the command that ran
     else:
         write_text(content, output)
     if open_ and output is not None:
@@ -108,7 +108,7 @@ def open_command(
 
 
 def _make_trace_folder() -> Path:
-    """Return a new folder for traces: below TORCH_TRACE where that is set."""
+    """Return a new folder for traces, below TORCH_TRACE if that is set."""
     parent = os.environ.get("TORCH_TRACE") or None
     if parent:
         Path(parent).mkdir(parents=True, exist_ok=True)
@@ -116,7 +116,9 @@ def _make_trace_folder() -> Path:
 
 
 def _open_traces(folder: Path, command: Sequence[str]) -> Job:
-    """Return what a command left behind. Raises BadRequest if it compiled nothing."""
+    """Return the job from the traces that a command wrote. Raises BadRequest if the command
+    compiled nothing.
+    """
     if not any(folder.iterdir()):
         step = "see whether torch.compile is reached; tclab explain FILE.py says why not"
         raise BadRequest(command[0], "compiled nothing", step)
@@ -125,8 +127,8 @@ def _open_traces(folder: Path, command: Sequence[str]) -> Job:
 
 
 def _run(command: Sequence[str], folder: str) -> int:
-    """Run a command, and return its exit status; 128 and the number for a signal. A Ctrl-C reaches
-    the command as well, which ends in its own time.
+    """Run a command, and return its exit status, or 128 plus the number of the signal that ended
+    it. Ctrl-C also reaches the command, which ends when it has handled it.
     """
     try:
         child = subprocess.Popen(command, env={**os.environ, "TORCH_TRACE": folder})

@@ -1,4 +1,4 @@
-"""Choose the file of a report, and write it whole or not at all."""
+"""Choose the file of a report, and write it completely or not at all."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ def require_writable(output: Path) -> Path:
 
 
 def default_name(request: ExplainRequest) -> str:
-    """Return a name for each target: ``model-Block.html``, ``model-Block-h200.html``."""
+    """Return the default name of a report, which includes the target: ``model-Block.html``,
+    ``model-Block-h200.html``.
+    """
     where, name = load.split(request.spec)
     device = f"-{request.target.name}" if request.target else ""
     return f"{Path(where).name.removesuffix('.py')}-{name}{device}.html"
@@ -80,7 +82,7 @@ def _print(content: str) -> None:
 def replace_file(
     path: Path, content: str, place: str = "", step: str = "choose another with --output"
 ) -> None:
-    """Replace a file as a whole. Raises ExplainError at `place` (default: --output) if that
+    """Replace a file in one step. Raises ExplainError at `place` (default: --output) if that
     fails.
     """
     try:

@@ -19,14 +19,14 @@ from rich.table import Table
 
 from tclab.system import streams
 
-_NO_END = 10_000  # columns for a pipe, which has no width
+_NO_END = 10_000  # the columns for a pipe, which does not wrap lines
 
 
 class _Console(Console):
-    """A console whose texts have paths that an editor opens."""
+    """A console that prints complete paths, so that an editor can open them."""
 
     def print(self, *objects: Any, **how: Any) -> None:
-        """Print the objects; in those that are texts the paths are written out."""
+        """Print the objects. In texts, ``<tmp>`` in a path is replaced by the real folder."""
         super().print(*(_write_out_paths(o) if isinstance(o, str) else o for o in objects), **how)
 
 
@@ -60,7 +60,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def error(problem: object) -> None:
-    """Print an error on stderr; its first line is marked."""
+    """Print an error on stderr, with its first line marked."""
     head, _, rest = str(problem).partition("\n")
     out = console(stderr=True)
     out.print(f"[bold red]error:[/] {escape(head)}", soft_wrap=True)

@@ -183,8 +183,8 @@ def _own_torch() -> str:
 
 
 def _builds(from_: str | None, to: str | None, named: dict[str, str]) -> tuple[Build, Build]:
-    """Return the earlier and the later PyTorch. The default of --from is this Python's PyTorch,
-    that of --to the PyTorch of --python.
+    """Return the earlier and the later PyTorch. The default of --from is this Python's PyTorch; the
+    default of --to is the PyTorch of --python.
     """
     own = _own_torch()
     before = environments.parse_build("--from", from_) if from_ else Build(own, f"torch=={own}")
@@ -203,8 +203,8 @@ def _builds(from_: str | None, to: str | None, named: dict[str, str]) -> tuple[B
 def _find_python(
     build: Build, named: dict[str, str], maker: EnvironmentMaker, on_step: OnStep
 ) -> tuple[str, str]:
-    """Return the version of this PyTorch and a Python that has it: one given by --python, this one,
-    or one of a new environment.
+    """Return the version of this PyTorch, and a Python that has it: one given by --python, this
+    Python, or one in a new environment.
     """
     known = {_own_torch(): sys.executable, **named} if build.is_named_by_version else {}
     if build.version in known:
@@ -243,7 +243,7 @@ def _compare_one(spec: str, sides: list[tuple[str, str]], request: dict[str, Any
 
 
 def _print(upgrades: list[Upgrade], path: Path | None) -> None:
-    """Print verdict, problems and tables, on stderr if stdout gets the report."""
+    """Print verdict, problems and tables. Print them on stderr if stdout gets the report."""
     out = terminal.console(stderr=path is None)
     for each in upgrades:
         for line in (presentation.upgrade_title(each), presentation.summarize_verdict(each)):

@@ -1,4 +1,4 @@
-"""Write a file that a user named: completely or not at all, and never over a device or a pipe."""
+"""Write a file that a user named, completely or not at all. Never replace a device or a pipe."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def replace(path: Path, text: str) -> None:
     unchanged.
 
     A file is replaced in one step and keeps its mode. A link stays, and the file that it points to
-    is replaced. A device, a pipe, and the file that stdout is redirected to are written into.
+    is replaced. A device, a pipe, or the file to which stdout is redirected is opened and written
+    instead.
     """
     data, before = text.encode("utf-8", "backslashreplace"), _stat_or_none(path)
     if before is not None and (_is_stdout(before) or not stat.S_ISREG(before.st_mode)):
@@ -28,7 +29,8 @@ def replace(path: Path, text: str) -> None:
     with _temporary_sibling(target) as new:
         new.write_bytes(data)
         if before is not None:
-            with contextlib.suppress(PermissionError):  # another user's file becomes ours
+            # without the permission, another user's file becomes ours
+            with contextlib.suppress(PermissionError):
                 os.chown(new, before.st_uid, before.st_gid)
             os.chmod(new, stat.S_IMODE(before.st_mode))
         os.replace(new, target)
@@ -51,8 +53,8 @@ _DISK_FULL_MESSAGES = (
 
 
 def is_disk_full_error(error: BaseException) -> bool:
-    """Return whether an error reports a full disk, a full quota, or that there is no folder for
-    temporary files.
+    """Return whether an error reports a full disk, a full quota, or a missing folder for temporary
+    files.
     """
     return getattr(error, "errno", None) in _DISK_FULL_NUMBERS or any(
         words in str(error) for words in _DISK_FULL_MESSAGES
@@ -68,7 +70,7 @@ def disk_space_advice() -> str:
 def _temporary_folder() -> str:
     try:
         return tempfile.gettempdir()
-    except FileNotFoundError:  # none of the usual folders is writable
+    except FileNotFoundError:  # no usual folder for temporary files is writable
         return "/tmp"
 
 
@@ -81,7 +83,7 @@ def _stat_or_none(path: Path) -> os.stat_result | None:
 
 
 def _is_stdout(status: os.stat_result) -> bool:
-    """Return whether stdout goes to this file. If so, replacing the file would lose the printed
+    """Return whether stdout goes to this file, so that replacing the file would lose the printed
     text.
     """
     with contextlib.suppress(OSError):  # stdout is closed

@@ -1,4 +1,5 @@
-"""List the files that a process imported: the dependencies of a run, like a compiler's depfile.
+"""List the files that a process imported. They are the dependencies of a run, like those in a
+compiler's depfile.
 
 Each process of a run (``TCLAB_JOB`` names the run's folder) writes the files of its modules to
 ``imports/<pid>.json`` there: the snippet's own process, and each Python that it starts and that

@@ -16,7 +16,7 @@ _LISTED_ELSEWHERE = {"torch", "triton", "torch-compile-lab"}
 
 def package_versions(files: Iterable[Path]) -> dict[str, str]:
     """Return the distribution of each imported package, found by the file of its first module, with
-    its version. A module of no distribution is left out.
+    its version. A module without a distribution is left out.
     """
     modules = {_top_level(file) for file in files if imports.is_installed(str(file))}
     distributions = {name for module in modules for name in _map_distributions().get(module, ())}

@@ -20,7 +20,7 @@ from tclab.errors import TclabError, UnsupportedTorch
 from tclab.model import Provenance, Snippet, Version, parse_source
 from tclab.system import settings, toolchain
 
-#: The PyTorch releases this tclab was made for, both included.
+#: The oldest and the newest PyTorch release that this tclab supports.
 OLDEST, NEWEST = (2, 11), (2, 15)
 
 _VECTOR_ISAS = ("avx512_bf16", "avx512f", "avx2", "amx_tile", "amx_bf16", "asimd", "sve", "bf16")
@@ -29,8 +29,8 @@ _VECTOR_ISAS = ("avx512_bf16", "avx512f", "avx2", "amx_tile", "amx_bf16", "asimd
 def here(
     variables: Mapping[str, str] = os.environ, hide: Callable[[str], str] = settings.hide_value
 ) -> Provenance:
-    """Describe this machine today (UTC), for a process with these environment variables. `hide`
-    returns the replacement for a value that could be a secret.
+    """Describe this machine as of today (UTC), for a process with these environment variables.
+    `hide` returns the replacement for a value that could be a secret.
     """
     torch = torch_facts()
     gpu, driver = gpu_and_driver()
@@ -52,7 +52,9 @@ def here(
 
 
 def count_cores() -> int:
-    """Count the cores this process may use; generated C++ contains this number of threads."""
+    """Count the cores that this process may use. Generated C++ contains this number as its number
+    of threads.
+    """
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -124,7 +126,9 @@ def _supported_range() -> str:
 
 @lru_cache(maxsize=1)
 def describe_cpu() -> str:
-    """Return the processor's model and the vector extensions by which Inductor selects code."""
+    """Return the processor's model and its vector extensions, on which Inductor's choice of code
+    depends.
+    """
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -178,7 +182,7 @@ def has_two_gpus() -> bool:
 
 
 def require_process_control(user: str) -> None:
-    """Raise TclabError on Windows, whose processes tclab cannot limit and kill."""
+    """Raise TclabError on Windows, where tclab cannot limit and kill processes."""
     if not hasattr(os, "fork"):
         cause = "needs processes that can be limited and ended, which this system does not have"
         step = "Linux, macOS or Windows' WSL; here work tclab explain, diff, list, show, lab start"
@@ -192,7 +196,7 @@ def triton_install_step() -> str:
     return "Triton is built for Linux: do this there, in a container or in Windows' WSL"
 
 
-#: Part of the error of a machine that cannot compile C++ → the next step.
+#: A part of the error on a machine that cannot compile C++ → the next step.
 CXX_STEPS = {
     "InvalidCxxCompiler": "install a C++ compiler (Debian: apt-get install g++), or name it in CXX",
     "No working C++ compiler": "install a C++ compiler (Debian: apt-get install g++)",
@@ -210,7 +214,7 @@ def has_cxx() -> bool:
 
 
 def describe_need(need: str) -> str:
-    """Describe the requirement of a need, or of a package's or GPU's name."""
+    """Describe what a need requires. A need can also be the name of a package or of a GPU."""
     words = {
         "cuda": "a GPU that PyTorch can use",
         "two_gpus": "two GPUs that PyTorch can use",
@@ -259,7 +263,9 @@ def _asserted_gpus(source: str) -> frozenset[str]:
 
 
 def _missing_packages(snippet: Snippet) -> set[str]:
-    """Return the packages that the snippet or its included files import and this Python lacks."""
+    """Return the packages that the snippet or its included files import and that this Python
+    lacks.
+    """
     files = [path for path in snippet.includes if path.suffix == ".py"]
     sources = [snippet.source, *(path.read_text(encoding="utf-8") for path in files)]
     names = set[str]().union(*map(_imported_packages, sources)) - {path.stem for path in files}

@@ -1,8 +1,8 @@
-"""Choose folders whose paths Inductor's compiler commands can contain.
+"""Choose folders whose paths Inductor can put into a compiler's command.
 
 Inductor writes a C++ compiler's command as one text, in which it quotes few paths, and then splits
-it at spaces and quotes. So the compiled files, and PyTorch itself, must be reached by a path with
-neither, wherever the project is.
+it at spaces and quotes. So the paths of compiled files and of PyTorch itself must have neither
+spaces nor quotes, wherever the project is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SAFE_PATH = re.compile(r"[\w/.+%@~=-]+")
 
 
 class NoTemporarySpace(TclabError):
-    """The temporary folder accepts no more files; `cause` says why."""
+    """Raised if the temporary folder accepts no more files; `cause` says why."""
 
     def __init__(self, cause: str) -> None:
         step = "free some space there, or name another folder: TMPDIR=FOLDER"
@@ -36,7 +36,7 @@ def is_safe_path(path: Path | str) -> bool:
 
 def set_temporary_folder() -> str:
     """Choose this process's folder for temporary files and return it: the default one, or another
-    if its path is not safe. Raises TclabError if none is usable.
+    one if the default's path is not safe. Raises TclabError if no folder is usable.
     """
     for folder in (_default_temporary_folder(), "/tmp", "/var/tmp", str(user_cache_folder())):
         if is_safe_path(folder) and os.access(folder, os.W_OK | os.X_OK):
@@ -55,7 +55,9 @@ def _default_temporary_folder() -> str:
 
 
 def choose_compile_folder(folder: Path, fallback: Path) -> Path:
-    """Return the first usable one of `folder`, a folder in the user's cache, and `fallback`."""
+    """Return the first usable folder of these: `folder`, a folder in the user's cache,
+    `fallback`.
+    """
     digest = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
     for one in (folder, user_cache_folder() / "tclab" / digest):
         with contextlib.suppress(OSError):

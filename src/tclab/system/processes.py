@@ -1,4 +1,4 @@
-"""Measure and kill a process and its descendants: by /proc on Linux, else by psutil."""
+"""Measure and kill a process and its descendants, with /proc on Linux, otherwise with psutil."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def find_descendants(pid: int) -> set[int]:
 
 
 def find_children(pid: int) -> list[int]:
-    """Return the IDs of a process's children: the living ones, and the ended ones that it has not
-    waited for.
+    """Return the IDs of a process's children: the living ones, and the ended ones for which the
+    process has not waited.
     """
     if not _HAS_PROC:
         return _psutil_children(pid)
@@ -68,8 +68,8 @@ def _resident_bytes_of_one(pid: int) -> int:
 
 def proportional_bytes(pids: Iterable[int], in_files: int = 0) -> int:
     """Return the proportional bytes (PSS) of all the processes: 1/n of a page that n processes
-    share. `in_files` are bytes of files in memory, which count once, mapped or not. Counting takes
-    tens of milliseconds a process.
+    share. `in_files` are the bytes of files in memory, which count once whether they are mapped or
+    not. Counting takes tens of milliseconds for each process.
     """
     counted = list(map(_proportional_bytes_of_one, pids))
     mapped = sum(shared for _, shared in counted)
@@ -117,7 +117,7 @@ def _removed_bytes(descriptor: str, folder: str) -> int:
 
 
 def allocated_bytes(path: str) -> int:
-    """Return the bytes that a file, or a link itself, occupies; 0 if there is none."""
+    """Return the bytes that a file (or a link, not its target) occupies; 0 if it does not exist."""
     try:
         return os.lstat(path).st_blocks * 512
     except OSError:
@@ -149,7 +149,7 @@ def end_all_descendants(seconds: float = 10.0) -> None:
     """Kill every descendant of this process; return when none is left, or after `seconds`.
 
     It requires `adopt_orphans`, because only then does a process without children have no
-    descendants. The limit in seconds is for another user's processes, which cannot be killed.
+    descendants. The limit is needed because another user's processes cannot be killed.
     """
     deadline = time.monotonic() + seconds
     while _has_children() and time.monotonic() < deadline:
@@ -171,9 +171,9 @@ def kill_descendants(spared: Iterable[int] = ()) -> None:
     """Kill the descendants of this process, except `spared` and their descendants.
 
     A process that keeps forking and ending is gone before it can be killed, and its child is not
-    known yet. So each process found is stopped first: a stopped process does not fork. Once a
-    search finds only stopped processes, those are killed, and no earlier ones: the system may have
-    given an ended process's number to another process.
+    known yet. So each process found is stopped first: a stopped process does not fork. When a
+    search finds only stopped processes, these are killed. Processes from earlier searches are not,
+    because they may have ended and another process may have their number now.
     """
     spared, stopped = set(spared), set[int]()
     while not (family := _find_own_descendants(spared)) <= stopped:
@@ -198,9 +198,7 @@ def send_signal(pids: Iterable[int], number: int) -> None:
 
 
 def request_signal_at_parent_death(parent: int, number: int | None = None) -> None:
-    """Ask the kernel to send this process a signal (default: SIGKILL) when its parent `parent`
-    dies.
-    """
+    """Ask the kernel to send this process the signal `number` when its parent, `parent`, dies."""
     _prctl(_PR_SET_PDEATHSIG, number or signal.SIGKILL)
     if os.getppid() != parent:  # the parent died before the request
         os._exit(0)

@@ -9,7 +9,7 @@ from tclab.errors import TclabError
 
 
 class NoProject(TclabError, LookupError):
-    """Neither a folder nor one above it is a project."""
+    """Raised if neither a folder nor a folder above it is a project."""
 
     exit_status = 2
 
@@ -17,9 +17,9 @@ class NoProject(TclabError, LookupError):
 def project_root(start: Path | None = None) -> Path:
     """Return the nearest folder with ``mkdocs.yml`` and ``snippets/``, searching upwards.
 
-    The search begins at `start`; without it, TCLAB_ROOT is the project if it is set, else the
-    search begins at the working folder, then at this file. NoProject if there is none, or if
-    TCLAB_ROOT is not one.
+    The search begins at `start`. Without `start`, TCLAB_ROOT is the project if it is set; else the
+    search begins at the working folder, and then at this file. Raises NoProject if there is no
+    project, or if TCLAB_ROOT is not one.
     """
     lacks = "no folder with mkdocs.yml and snippets/"
     if start is None and (root := os.environ.get("TCLAB_ROOT")):

@@ -1,7 +1,7 @@
 """Select the environment variables of PyTorch and its libraries to publish with a run.
 
 A value is published if it is a switch, or if its variable is known to hold a number or one of a few
-words. Any other could be a password or a path: its name is published and its value hidden.
+words. The value of any other variable could be a password or a path, so only its name is published.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _PREFIXES = (
     *("ONEDNN_", "DNNL_", "AMDGCN_", "NVPTX_", "GOMP_"),
 )
 
-# Where something is kept or written, and variables that tclab sets itself: neither changes the
-# output of a run.
+# Variables that say where something is kept or written, or that tclab itself sets. They do not
+# change the output of a run.
 _UNPUBLISHED = re.compile(
     r".*(_CACHE|CACHE_DIR|CACHE_PATH|DUMP_DIR|DEBUG_DIR|EXTENSIONS_DIR|PARETO_DIR|_HOME)$"
     r"|TORCHINDUCTOR_COMPILE_THREADS|TORCH_TRACE|TORCH_LOGS_OUT"
@@ -25,7 +25,7 @@ _UNPUBLISHED = re.compile(
 
 _SWITCH = re.compile(r"|[01]|true|false|on|off|yes|no|none", re.IGNORECASE)
 
-#: Published variables without one of `_PREFIXES`.
+#: Published variables whose names begin with none of `_PREFIXES`.
 _OTHER_NAMES = (
     "CUDA_VISIBLE_DEVICES",
     "NVIDIA_TF32_OVERRIDE",
@@ -34,7 +34,7 @@ _OTHER_NAMES = (
     "OPENBLAS_CORETYPE",
 )
 
-#: Places where compilers, headers and libraries are found. They belong to one machine.
+#: Variables that say where compilers, headers and libraries are. They belong to one machine.
 PLACES = (
     *("CC", "CUDACXX", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH"),
     *("COMPILER_PATH", "GCC_EXEC_PREFIX", "LD_PRELOAD", "LD_LIBRARY_PATH", "OMP_PREFIX"),
@@ -45,7 +45,7 @@ PLACES = (
     *("TRITON_CUOBJDUMP_PATH", "TRITON_NVDISASM_PATH"),
 )
 
-#: Variables of PyTorch's and Triton's configuration without one of `_PREFIXES`.
+#: Variables of PyTorch's and Triton's configuration whose names begin with none of `_PREFIXES`.
 _CONFIGURATION = (
     *("CUTEDSL_ENABLE_AUTOTUNING", "CUTLASS_EPILOGUE_FUSION", "ENABLE_PERSISTENT_TMA_MATMUL"),
     *("ENABLE_TEMPLATE_TMA_STORE", "ENABLE_TMA_LOAD_FOR_TEMPLATE_EPILOGUE", "FAKE_ALLOW_META"),
@@ -57,7 +57,7 @@ _CONFIGURATION = (
 )
 _PUBLISHED_NAMES = frozenset({*_OTHER_NAMES, *PLACES, *_CONFIGURATION})
 
-#: Variables whose value is published: a number, or one of a few words.
+#: Variables whose value, a number or one of a few words, is published.
 _PUBLIC_VALUES = frozenset(
     {
         *_OTHER_NAMES,
@@ -109,7 +109,9 @@ def published_settings(
 
 
 def belongs_to_pytorch(name: str) -> bool:
-    """Return whether a variable is one of PyTorch, of a library below it, or of a compiler."""
+    """Return whether a variable belongs to PyTorch, to a library that PyTorch uses, or to a
+    compiler.
+    """
     return name.startswith(_PREFIXES) or name in _PUBLISHED_NAMES
 
 

@@ -21,10 +21,11 @@ def escape_unencodable_output() -> None:
 
 
 def reserve_stdout() -> None:
-    """Reserve stdout, to the end of this process, for what is written to `own_stdout`. All other
-    output of Python, C or a child process goes to stderr.
+    """Reserve stdout, until the end of this process, for what is written to `own_stdout()`. All
+    other output of Python, C or a child process goes to stderr.
     """
-    if sys.stdout is None or sys.stderr is None:  # one is closed: nothing to separate
+    # if one of them is closed, there is nothing to separate
+    if sys.stdout is None or sys.stderr is None:
         return
     shown, other = sys.stdout, sys.stderr
     shown.flush()

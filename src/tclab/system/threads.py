@@ -18,5 +18,6 @@ def recreate_thread_pool() -> None:
     that use it at once can both find it half made, which crashes the process.
     """
     torch = sys.modules.get("torch")
-    if torch is not None and hasattr(torch, "get_num_threads"):  # else it is still being imported
+    # without this function, torch is still being imported
+    if torch is not None and hasattr(torch, "get_num_threads"):
         torch.set_num_threads(torch.get_num_threads())

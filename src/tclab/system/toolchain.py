@@ -14,14 +14,14 @@ from tclab.text.scrub import scrub
 
 _USUAL = "clang++" if sys.platform == "darwin" else "g++"
 
-#: The programs that a compiler starts, and those that list machine code.
+#: The programs that a compiler starts, and the one that lists machine code.
 _TOOLS = ("as", "ld", "objdump")
 
 
 def compiler() -> str:
     """Return the first line of the compiler's ``--version``, and a digest of the files of compiler,
-    assembler, linker and disassembler: ``g++ (Debian 12.2.0-14) 12.2.0 (0f3a9c1e)``. Empty without
-    a compiler.
+    assembler, linker and disassembler: ``g++ (Debian 12.2.0-14) 12.2.0 (0f3a9c1e)``. Return ''
+    without a compiler.
     """
     named = os.environ.get("CXX", "").split() or [_USUAL]
     paths = [shutil.which(name) for name in (named[0], *_TOOLS)]

@@ -1,8 +1,8 @@
 """Remove the values of environment variables from text, because they may be tokens.
 
-A guard on a variable says that there is one and shows ``…`` in place of its value. Elsewhere a
-value that could be a token is replaced by the name of its variable; so are its percent-encoded
-form, the password of an address, and a word in quotes that is a long part of a value.
+In a guard on an environment variable the value is replaced by ``…``. Elsewhere a value that could
+be a token is replaced by the name of its variable. So are the percent-encoded value, the password
+in an address, and a word in quotes that is a long part of a value.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def redact_guards(text: str, variables: Mapping[str, str] = os.environ) -> str:
 
 def find_tokens(variables: Mapping[str, str] = os.environ, own: str = "") -> dict[str, str]:
     """Map each value that could be a token, in each of its spellings, to its variable's name. A
-    value in `own`, the user's text, is not a token. Empty inside `show_values`.
+    value in `own`, the user's text, is not a token. Return nothing inside `show_values`.
     """
     if _VALUES_SHOWN.get():
         return {}
@@ -91,15 +91,15 @@ def _list_forms(value: str) -> Iterator[str]:
 
 
 def _may_be_token(value: str) -> bool:
-    """Return whether a value looks like a token; paths do not, since `tclab.text.scrub` handles
-    them.
+    """Return whether a value looks like a token. A path does not count, because `tclab.text.scrub`
+    handles paths.
     """
     return bool(_TOKEN.fullmatch(value)) and not os.path.exists(value)
 
 
 def redact_tokens(text: str, tokens: Mapping[str, str], own: str = "") -> str:
     """Replace the values of variables, and words in quotes that are long parts of a value, by the
-    variables' names. A word in `own`, the user's text, is no part of a value.
+    variables' names. A word in `own`, the user's text, is kept.
     """
     for value, name in tokens.items():
         if value in text:
@@ -112,7 +112,7 @@ class _Parts:
 
     def __init__(self, tokens: Mapping[str, str], own: str) -> None:
         self.tokens, self.all, self.own = tokens, "\0".join(tokens), own
-        self.names = {*tokens.values()}  # the names of variables are no secrets
+        self.names = {*tokens.values()}  # the names of variables are not secret
 
     def __call__(self, literal: re.Match[str]) -> str:
         return _WORD.sub(self._replace_word, literal[0])

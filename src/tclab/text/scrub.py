@@ -22,9 +22,9 @@ _ANSI = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_]|[ -/][0-~])"
 )
 # Patterns and their replacements. No replacement matches a pattern again. Each pattern takes linear
-# time on any text that a snippet prints: none rescans what an earlier attempt has passed. A path is
-# recognised by a name in its middle, so the rules for paths read the text backwards: they meet the
-# name first, and then match the folders above it.
+# time on any text, because it never scans a part of the text twice. A path is recognised by a name
+# in its middle. So the patterns for paths read the text backwards: they find the name first, and
+# then match the folders above it.
 _FOLDERS = r"(?:[\w.+~-]+/){0,2048}"  # a path has at most 4,096 bytes
 _PATH_RULES = (
     #   File "/opt/venv/lib/python3.11/site-packages/torch/_dynamo/exc.py", line 727
@@ -59,7 +59,7 @@ _OTHER_RULES = (
 def strip_terminal_codes(text: str) -> str:
     """Return `text` without ANSI escapes, NUL and unpaired surrogates.
 
-    Colours mean nothing on a page; the characters themselves stay.
+    Colours have no meaning on a page. All other characters stay.
     """
     text = _ANSI.sub("", text).replace("\x00", "\\x00").replace("\x1b", "\\x1b")
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
@@ -68,9 +68,9 @@ def strip_terminal_codes(text: str) -> str:
 def scrub(text: str) -> str:
     """Return `text` in the form that it has on any machine."""
     folders = _folder_replacements(os.environ.get("TORCHINDUCTOR_CACHE_DIR", ""))
-    # Replace folders of libraries and of the project before the rules for paths, which stop at a
-    # space in a folder's name. Replace folders that become <tmp> or ~ afterwards, since the rules
-    # keep these.
+    # Replace folders of libraries and of the project first, because the rules for paths stop at a
+    # space in a folder's name. Replace folders that become <tmp> or ~ last, because the rules keep
+    # these.
     after = [folder for folder in folders if folder[1].startswith(("<", "~"))]
     text = _replace_folders(text, [folder for folder in folders if folder not in after])
     text = _apply_rules(_PATH_RULES, text[::-1])[::-1]
@@ -103,7 +103,7 @@ def scrub_data(data: object, clean: Callable[[str], str] = scrub) -> object:
 
 
 def _whole_path_pattern(prefix: str) -> str:
-    """Return a pattern for the path itself or one below it, not for a longer name.
+    """Return a pattern that matches the path and paths below it, but not a longer name.
 
     The look-behind comes last, so that the search starts with a literal, which is fast.
     """

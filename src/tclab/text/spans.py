@@ -19,8 +19,8 @@ class Span:
 def enclosing_functions(source: str, lines: Iterable[int]) -> list[Span]:
     """Return the outermost functions or methods around these lines, each once, in order.
 
-    A line outside functions gives the span of its statement, named after its class if it has one;
-    in a file that is not Python, it gives the line itself.
+    For a line outside of functions return the span of its statement, named after the class around
+    it, if any. In a file that is not Python, the span is the line itself.
     """
     try:
         body = ast.parse(source).body

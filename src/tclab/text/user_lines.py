@@ -2,7 +2,7 @@
 
 A file is compared with the folders of these four, so a user's folder called tclab, or a user's
 installed package, counts as the user's. Artifacts name a file without its folder
-(`tclab.text.scrub`): such a file is recognised by the rest of its path.
+(`tclab.text.scrub`): then the file is recognised by the rest of its path.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def is_installed(file: str) -> bool:
 
 
 def is_library_file(file: str) -> bool:
-    """Return whether a file, as any machine names it, is of Python's library or of an installed
-    package.
+    """Return whether a file name, from this or another machine, belongs to Python's library or to
+    an installed package.
     """
     return bool(_LIBRARY_FOLDER.search(file) or _LIBRARY_NAME.match(file)) or is_installed(file)
 
@@ -60,8 +60,9 @@ def select_user_lines(lines: Iterable[T], file: Callable[[T], str]) -> list[T]:
 
 
 def drop_callers(lines: Iterable[T], file: Callable[[T], str]) -> list[T]:
-    """Return a stack from the line on that tclab called: above it stand tclab and its own callers,
-    such as the library of its command line. A stack without a line of tclab is returned whole.
+    """Return the part of a stack that starts with the line that tclab called. The dropped lines
+    above it are tclab's own and its callers', such as the library of the command line. Return a
+    stack without a line of tclab unchanged.
     """
     lines = list(lines)
     own = [n for n, line in enumerate(lines, 1) if _is_tclab_file(file(line))]
@@ -69,7 +70,9 @@ def drop_callers(lines: Iterable[T], file: Callable[[T], str]) -> list[T]:
 
 
 def select_user_lines_or_all(lines: Iterable[T], file: Callable[[T], str]) -> list[T]:
-    """Return the user's lines, or all lines if there are none, as when PyTorch's own code runs."""
+    """Return the user's lines, or all lines if there are none because only PyTorch's own code
+    runs.
+    """
     lines = list(lines)
     return select_user_lines(lines, file) or lines
 

@@ -1,5 +1,5 @@
-"""Run the user's code in a child process and check how the child ends: a report that was cut short
-by ``os._exit(0)`` or a crash must not look complete.
+"""Run the user's code in a child process and check how the child ends, so that a report cut short
+by ``os._exit(0)`` or a crash does not look complete.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from tclab.explain import failures, preload
 from tclab.system import streams
 from tclab.system.processes import request_signal_at_parent_death
 
-#: The signals that the parent waits for: the child's end, and those sent to the command alone.
+#: The signals for which the parent waits: of the child's end, and signals that are sent only to the
+#: command.
 _SIGNALS = {
     getattr(signal, name)
     for name in ("SIGCHLD", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
-    if hasattr(signal, name)  # Windows lacks most of them
+    if hasattr(signal, name)  # Windows has few of these signals
 }
-#: The highest code of a signal that a process sent; a signal from the terminal reaches the child,
-#: too.
+#: The highest `si_code` of a signal that a process sent. The child also gets a signal from the
+#: terminal, but not one from a process.
 _FROM_PROCESS = 0
 #: Seconds between checks of a child, and seconds that it has to exit after its work.
 _POLL, _GRACE = 0.5, 5.0
@@ -34,8 +35,8 @@ _POLL, _GRACE = 0.5, 5.0
 
 def run(work: Callable[[], int]) -> int:
     """Run `work` in a forked child and return its status; if the child ends before `work` does,
-    print a message and return 1. Other systems than Linux run `work` in this process. What the
-    user's code prints goes to stderr.
+    print a message and return 1. On systems other than Linux, run `work` in this process. The
+    output of the user's code goes to stderr.
     """
     if not sys.platform.startswith("linux"):
         streams.reserve_stdout()
@@ -55,7 +56,7 @@ def run(work: Callable[[], int]) -> int:
             status = work()
             return status
         finally:
-            if os.getpid() == own:  # only in this process, not in one that the user's code forked
+            if os.getpid() == own:  # not in a process that the user's code forked
                 os.write(pipe_out, bytes([status]))
     reported, status, received = _wait(child, pipe_in)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -68,10 +69,10 @@ def _memory_file(name: str) -> BinaryIO:
 
 
 def _wait(child: int, pipe_in: int) -> tuple[int | None, int, set[int]]:
-    """Wait for the child. Return the status that it reported for its work, None if it reported
-    none; the exit code of the process, below 0 for a signal; and the signals received before it
-    ended. A child that does not exit after its work, since a thread of the user's continues, is
-    killed.
+    """Wait for the child. Return the status that it reported for its work (None if it reported
+    none), the exit code of its process (negative for a signal), and the signals received before it
+    ended. A child that does not exit after its work, because a thread of the user's code still
+    runs, is killed.
     """
     received, reported, deadline = set[int](), None, math.inf
     os.set_blocking(pipe_in, False)
@@ -93,8 +94,8 @@ def _wait(child: int, pipe_in: int) -> tuple[int | None, int, set[int]]:
 
 
 def _read_status(pipe_in: int) -> int | None:
-    """Return the status that the child reported, None if it reported none. Processes that it
-    started can keep the pipe open.
+    """Return the status that the child reported; None if it reported none. Do not wait for the
+    pipe's end, because processes that the child started can keep it open.
     """
     with contextlib.suppress(BlockingIOError):
         said = os.read(pipe_in, 1)
@@ -105,7 +106,7 @@ def _read_status(pipe_in: int) -> int | None:
 def _find_status(status: int, received: set[int], reported: int | None, fault: BinaryIO) -> int:
     if reported is not None:
         return reported if status < 0 else status
-    if -status in received:  # the signal had been sent to the command
+    if -status in received:  # the command itself got the signal
         signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     fault.seek(0)

@@ -20,7 +20,7 @@ _STYLE = files(__package__) / "watch.css"
 @dataclass(frozen=True)
 class Status:
     """The current status: `state` is working, done, failed or ended. `version` grows with each
-    report; it starts at another number in each watch.
+    report and starts at a different number in each watch.
     """
 
     state: str
@@ -28,13 +28,13 @@ class Status:
     version: int = 0
 
     def data(self, seconds: float) -> dict[str, object]:
-        """Return the status for the page's script; it has lasted for `seconds`."""
+        """Return the status, which has lasted for `seconds`, for the page's script."""
         return asdict(self) | {"seconds": round(seconds, 1)}
 
 
 def html(report: Report | None, status: Status, spec: str) -> str:
-    """Return the page of a report, or of none yet. Without JavaScript the page shows the status at
-    the time of the request, and a reload updates it.
+    """Return the page with a report, or without one if there is none yet. Without JavaScript the
+    page shows the status at the time of the request, and a reload updates it.
     """
     bar = tag("pre", esc(status.text))
     head = tag(

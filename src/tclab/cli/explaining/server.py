@@ -44,14 +44,14 @@ class Live:
             self.changed.notify_all()
 
     def html(self) -> str:
-        """Return the page in its present state."""
+        """Return the HTML of the page in its current state."""
         with self.changed:
             report, status = self.report, self.status
         return _page.html(report, status, self.spec)
 
     def wait_for_change(self, count: int) -> tuple[int, str]:
-        """Wait until there are more than `count` changes. Return their number and the status as
-        JSON, '' if nothing changes for some seconds.
+        """Wait until there are more than `count` changes. Return the number of changes and the
+        status as JSON; the status is '' if nothing changes for some seconds.
         """
         with self.changed:
             if not self.changed.wait_for(lambda: self.count > count, _PING_SECONDS):

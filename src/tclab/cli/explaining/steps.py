@@ -23,8 +23,8 @@ class _SecondsColumn(ProgressColumn):
 
 @contextmanager
 def display_steps() -> Iterator[OnStep]:
-    """Yield a callback for steps. A terminal shows the finished steps and the running one, with
-    seconds, until the block ends; a dumb terminal prints a line for each step, a pipe nothing.
+    """Yield a callback for steps. Until the block ends, a terminal shows the finished steps and the
+    running one, with seconds. A dumb terminal shows a line for each step, and a pipe nothing.
     """
     out = terminal.console(stderr=True)
     if out.is_dumb_terminal and out.is_terminal:

@@ -21,8 +21,8 @@ from tclab.render.report import counts, findings, kernels, words
 _MOST = 20
 #: The most calls to print, so that the findings fit on the first screen.
 _CALLS = 4
-#: Columns that a terminal omits; then those that it omits if some kernels are open, since the
-#: column kind says which.
+#: Columns that a terminal leaves out, and columns that it leaves out if some kernels are open; then
+#: it shows the column kind.
 _LEFT_OUT, _LEFT_OUT_OPEN = ("kind", "instructions"), ("µs at least", "instructions")
 
 
@@ -81,7 +81,7 @@ def _print_head(out: Console, report: Report) -> None:
     if bound := words.bound(report.cost):
         _print_line(out, f"[bold]{escape(bound)}[/]")
     _print_line(out, escape(", ".join(counts.costs(report)) + "."))
-    if report.agreement.verdict != DIFFERS:  # a difference is the first finding
+    if report.agreement.verdict != DIFFERS:  # a difference from eager is already the first finding
         _print_line(out, escape(words.agreement(report.agreement)))
 
 

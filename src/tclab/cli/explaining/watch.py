@@ -68,7 +68,7 @@ class _Events:
 
     def _print_failure(self, event: Failed) -> None:
         if isinstance(event.error, BadOption) and self.live.report is None:
-            raise event.error  # no edit can fix the command line
+            raise event.error  # editing a file cannot fix the command line
         self.live.update("failed", str(event.error))
         terminal.error(event.error)
         print_warnings(event.warnings)

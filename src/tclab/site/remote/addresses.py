@@ -66,6 +66,8 @@ def tls_settings(address: str) -> Any:
 
 
 def silence_dask() -> None:
-    """Silence Dask's loggers, because their lines would mix with ours. Errors are raised anyway."""
+    """Silence Dask's loggers, because their lines would mix with ours. Dask's errors are raised in
+    any case.
+    """
     for name in ("distributed", "distributed.core", "distributed.client", "distributed.comm"):
         logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -52,7 +52,9 @@ class AcceptedJob:
 
 @dataclass
 class Agent(LocalWork):
-    """This machine's work loop, with jobs from stdin instead of a list of snippets."""
+    """The loop that runs jobs on this machine; it reads jobs from stdin instead of a list of
+    snippets.
+    """
 
     accepted: dict[str, AcceptedJob] = field(default_factory=dict)  # snippet's name → its job
     deferred: list[tuple[int, JobData, Path]] = field(
@@ -93,7 +95,7 @@ class Agent(LocalWork):
                 accepted_job.cancelled = True
 
     def _admit(self) -> None:
-        """Accept the waiting jobs, except those whose snippet runs now."""
+        """Accept the waiting jobs, except jobs whose snippet is running now."""
         waiting, self.deferred = self.deferred, []
         for number, data, answer in waiting:
             if data["snippet"]["name"] in self.accepted:
@@ -132,7 +134,7 @@ class Agent(LocalWork):
     # ------------------------------------------------------------------ output
 
     def handle_end(self, job: Job, report: Ended) -> None:
-        """Handle a job's end as on this machine; drop the result of a cancelled job."""
+        """Handle a job's end as for a local job; drop the result of a cancelled job."""
         if self.accepted[job.name].cancelled:
             job.collect(report)
             job.release()
@@ -176,7 +178,7 @@ class Agent(LocalWork):
 
 
 def _write_answer(number: int, path: Path, answer: Answer) -> None:
-    """Write an answer to its file and tell the host; if the disk is full, tell the host so."""
+    """Write an answer to its file and tell the host that it is there, or that the disk is full."""
     try:
         path.write_bytes(answer.encode())
     except OSError as error:
@@ -213,7 +215,7 @@ def main(argv: list[str]) -> None:
     """Run jobs of one tree."""
     global _output_fd
     _output_fd = os.dup(1)
-    os.dup2(2, 1)  # so that no other output mixes with the lines
+    os.dup2(2, 1)  # other output goes to stderr, so that it does not mix with the lines
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # on Ctrl-C the client decides what ends
     root, cache, width, mode = Path(argv[0]), Path(argv[1]), int(argv[2]), argv[3]
     paths.set_temporary_folder()

@@ -75,8 +75,8 @@ def _probe(need: str) -> Snippet:
 def measure_in(python: str, folder: Path, seconds: float = 120.0) -> EnvironmentData:
     """Measure the environment of another Python. Raises TclabError if that fails.
 
-    `folder` gets a link to this tclab alone: the folder that tclab is installed in may hold another
-    PyTorch, which the other Python must not import.
+    `folder` gets a link to this tclab and to nothing else, because tclab's own folder may hold
+    another PyTorch, which the other Python must not import.
     """
     alone = folder / "tclab-alone"
     alone.mkdir(parents=True, exist_ok=True)
@@ -154,7 +154,7 @@ def dask_resources(announcement: Announcement) -> dict[str, float]:
 class Requirements:
     """The requirements of a job on a worker.
 
-    With `like`, the environment must have that provenance: it is then of this machine's kind.
+    With `like`, the environment must have the same provenance, apart from the day, as this machine.
     """
 
     needs: frozenset[str] = frozenset()
@@ -219,7 +219,9 @@ def _reason_unfit(environment: EnvironmentData, requirements: Requirements) -> s
 
 
 def version_matches(version: str, required: str) -> bool:
-    """Return whether a version is the required one: 2.15 matches 2.15.0+cpu; 2.1 does not."""
+    """Return whether `version` has the `required` prefix: 2.15 matches 2.15.0+cpu, and 2.1 does
+    not.
+    """
     plain = version.partition("+")[0]
     return plain == required or plain.startswith(f"{required}.") or version == required
 

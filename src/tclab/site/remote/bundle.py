@@ -47,12 +47,12 @@ class BundleHead(TypedDict):
 
 
 class BundleError(TclabError):
-    """The error for a bundle that was refused; nothing was written."""
+    """Raised for a bundle that was refused; then nothing was written."""
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """A bundle that was read, with each digest checked. `digest` is that of its head."""
+    """A bundle that was read and whose digests were checked. `digest` is the digest of its head."""
 
     head: BundleHead
     content: Mapping[str, bytes]
@@ -121,7 +121,7 @@ def _parse_head(text: bytes) -> BundleHead:
     return cast(BundleHead, data)
 
 
-#: Fields that map names to texts.
+#: The fields of the head that map names to texts.
 _TEXTS = ("refused", "files")
 
 
@@ -169,7 +169,9 @@ def _new_head(kind: str, environment: str, torch: str, digest: str, jobs: str = 
 
 @dataclass
 class BundleResult:
-    """By snippet: the runs of a bundle's jobs, these runs as tars, and the reasons for refusals."""
+    """The result of a bundle's jobs. By snippet: the runs, the same runs as tars, and the reasons
+    for refusals.
+    """
 
     runs: dict[str, Run] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
@@ -181,8 +183,8 @@ def run_jobs(
 ) -> BundleResult:
     """Run a bundle's jobs with this Python and its PyTorch, and write their runs to `out`.
 
-    Jobs whose good runs are in `out` already are not run again. After an interruption `out` has the
-    runs that had finished.
+    A job whose good run is already in `out` is not run again. After an interruption `out` has the
+    finished runs.
     """
     machine.check_torch()
     bundle = read(jobs, JOBS)

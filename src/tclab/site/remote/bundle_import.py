@@ -48,8 +48,8 @@ def import_runs(
 
 
 def _unpack_run(path: Path, read: Bundle, name: str, files: Mapping[str, bytes]) -> Run:
-    """Unpack one run and check its files. Raises BundleError if one is wrong, missing or too
-    many.
+    """Unpack one run and check its files. Raises BundleError if a file is wrong or missing, or if
+    there is one too many.
     """
     try:
         run = protocol.unpack_run(tars.pack_files(files), name, read.head["environment"])
@@ -59,7 +59,9 @@ def _unpack_run(path: Path, read: Bundle, name: str, files: Mapping[str, bytes])
 
 
 def _check_source(path: Path, snippet: Snippet | None, run: Run) -> None:
-    """Raise BundleError unless the run is of this project's snippet, with the same source."""
+    """Raise BundleError unless the run belongs to a snippet of this project with the same
+    source.
+    """
     if snippet is None:
         cause = f"is of another project: there is no snippets/{run.snippet}.py"
         raise BundleError(str(path), cause, _NAME_SNIPPETS)
@@ -100,8 +102,8 @@ def _describe(made: Provenance) -> str:
 def recorder(plan: Plan, environment: str, snippets: Iterable[Snippet]) -> SaveRun:
     """Return a function that records a run of these snippets from another machine.
 
-    It raises StoreError for a run of another PyTorch or GPU than the recordings we keep, or else
-    than the first run that it was given.
+    The function raises StoreError for a run of another PyTorch or GPU than the kept recordings, or,
+    without recordings, than the first run that it got.
     """
     first = recorded_provenance(plan.root, environment, {snippet.name for snippet in snippets})
 
@@ -116,7 +118,7 @@ def recorder(plan: Plan, environment: str, snippets: Iterable[Snippet]) -> SaveR
 
 
 def required_versions(root: Path, environment: str, torch: str, gpu: str) -> tuple[str, str]:
-    """Return the PyTorch and the GPU that an environment requires: the given ones, else the
+    """Return the PyTorch and the GPU that an environment requires: the given values, or else the
     recorded ones.
 
     TclabError if no PyTorch was given and the environment has no recording.

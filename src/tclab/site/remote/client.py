@@ -57,9 +57,9 @@ class RunRequest:
     """Snippets to run for one environment.
 
     For this machine's environment (``here``) a worker must be of the same kind, and have a C++
-    compiler if this machine has one, because compiling for a CPU needs it. For a recording it must
-    have what the snippet needs, a PyTorch whose version begins with `torch`, and a GPU whose name
-    contains `gpu`.
+    compiler if this machine has one, because compiling for a CPU needs it. For a recording, a
+    worker must have what the snippet needs, a PyTorch whose version begins with `torch`, and a GPU
+    whose name contains `gpu`.
     """
 
     snippets: Sequence[Snippet]
@@ -82,7 +82,9 @@ class RunRequest:
 
 @dataclass
 class Outcome:
-    """The runs by snippet, and for each snippet that no worker could run the reason."""
+    """The outcome of a request: the runs by snippet, and the reason for each snippet that no worker
+    could run.
+    """
 
     runs: dict[str, Run] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)

@@ -1,8 +1,8 @@
 """Talk to the workers of a Dask cluster, on other machines or started on this one.
 
 Dask carries bytes to a worker and the answer back, lists the workers, and starts them under Slurm,
-Kubernetes and others. Whoever can send to Dask can run code, because Dask unpickles what it
-receives. So we connect to 127.0.0.1 or through TLS only, unless the user types --insecure.
+Kubernetes and others. Anyone who can send data to Dask can run code, because Dask unpickles what it
+receives. So we connect only to 127.0.0.1 or through TLS, unless the user gives --insecure.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class DaskCluster:
     """A Dask cluster, reached through a connected Dask client."""
 
     silence_limit = SILENCE_LIMIT
-    module = worker_calls.__name__  # workers call its functions; a simulation has its own
+    # the module whose functions workers call; a simulated cluster in a test has another one
+    module = worker_calls.__name__
 
     def __init__(self, client: Any, place: str) -> None:
         self.client, self.place = client, place
@@ -46,8 +47,8 @@ class DaskCluster:
         self._numbers = itertools.count()
 
     async def members(self) -> list[Member]:
-        """Return the connected workers, as the scheduler lists them. Raises ClusterLost if it is
-        gone.
+        """Return the connected workers, as the scheduler lists them. Raises ClusterLost if the
+        scheduler is gone.
         """
         try:
             info = await asyncio.wait_for(self.client.scheduler.identity(), _SCHEDULER_SECONDS)
@@ -66,8 +67,8 @@ class DaskCluster:
         return ClusterLost(self.place, cause, step)
 
     async def send_tree(self, address: str, tree: Tree) -> None:
-        """Send a worker the tree unless the worker has it. Raises TclabError if it cannot keep
-        it.
+        """Send a worker the tree if the worker does not have it. Raises TclabError if the worker
+        cannot keep it.
         """
         if not await self._call(address, "has_tree", tree.digest, resources={}):
             words = tree.digest, tree.packed
@@ -84,8 +85,8 @@ class DaskCluster:
     async def _call(self, address: str, function: str, *words: object, resources: Any) -> Any:
         """Call a function of `worker_calls` on one worker; cancelling this task cancels the call.
 
-        The worker evaluates a text that names the function. A function object would be unpickled by
-        Dask's scheduler, which needs a tclab of the same version for that.
+        The worker evaluates a text that names the function. A function object would not do, because
+        Dask's scheduler would unpickle it, for which it needs the same version of tclab.
         """
         text = f"__import__({self.module!r}, fromlist=['']).{function}(*words)"
         key = f"tclab-{self._session}-{next(self._numbers)}"
@@ -117,7 +118,7 @@ class DaskCluster:
 
 
 def _is_cancelling() -> bool:
-    """Return whether this task was cancelled, rather than the future that it waits for."""
+    """Return whether this task was cancelled, and not only the future that it waits for."""
     task = asyncio.current_task()
     return task is not None and getattr(task, "cancelling", lambda: 1)() > 0
 

@@ -5,9 +5,10 @@
     door = "dask"
     snippets = ["graph_breaks/data_dependent_if", "start"]
 
-`door` says by which transport jobs reach the machine: ``here`` (this machine, if it fits), ``dask``
-(the cluster at `on`, else at --on) or ``bundle`` (files). Without `snippets` an environment has the
-snippets that it has recordings of and, with `gpu`, all that need one GPU.
+`door` names the transport by which jobs reach the machine: ``here`` (this machine, if it fits),
+``dask`` (the cluster at `on`, else at --on) or ``bundle`` (files). If `snippets` is missing, the
+environment has the snippets with recordings in it and, if `gpu` is set, all snippets that need one
+GPU.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Environment:
     snippets: tuple[str, ...] = ()
 
     def select_snippets(self, plan: Plan, known: Iterable[Snippet]) -> list[Snippet]:
-        """Return the environment's snippets. Raises TclabError if it lists one that does not
+        """Return the environment's snippets. Raises TclabError if it lists a snippet that does not
         exist.
         """
         known = list(known)
@@ -108,8 +109,8 @@ def _parse_environment(name: str, table: object) -> Environment:
 class EnvironmentPlan:
     """A plan to record an environment.
 
-    `todo` are its stale snippets, `cluster` is the cluster that runs them (None: another
-    transport), `blocked` the reason why they cannot be recorded now; '' if they can.
+    `todo` are the environment's stale snippets. `cluster` is the cluster that runs them; None for
+    another transport. `blocked` is the reason why they cannot be recorded now; '' if they can.
     """
 
     environment: Environment
@@ -133,7 +134,9 @@ def plan_environments(
     cluster: ClusterAddress | None,
     force: bool,
 ) -> list[EnvironmentPlan]:
-    """Return a plan for each environment; `cluster` is for environments that name no cluster."""
+    """Return a plan for each environment. `cluster` runs the snippets of environments that name no
+    cluster.
+    """
     plans = []
     for environment in environments:
         todo = snippets_to_record(

@@ -1,4 +1,5 @@
-"""Assign jobs to workers: by requirements, the longest first, a timed job alone on its machine.
+"""Assign jobs to workers that meet their requirements: the longest job first, and a timed job alone
+on its machine.
 
 A cluster carries jobs and answers, and lists the workers (`workers.Cluster`). The planner decides
 what a cluster has no data for: which workers share a machine, when to give up on requirements that
@@ -48,8 +49,9 @@ class RemoteWork(Work):
     #: Key of requirements → jobs; the longest is the last.
     queues: dict[str, list[QueuedJob]] = field(default_factory=dict)
     requirements_by_key: dict[str, Requirements] = field(default_factory=dict)
-    locked_jobs: list[QueuedJob] = field(default_factory=list)  # another process runs them
-    #: Key of requirements → time.monotonic() at which no worker met them any more.
+    # jobs whose snippet another process is running
+    locked_jobs: list[QueuedJob] = field(default_factory=list)
+    #: Key of requirements → the time.monotonic() since which no worker meets them.
     unmet_since: dict[str, float] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)  # snippet → reason
     machines: dict[str, list[WorkerState]] = field(default_factory=dict)
@@ -72,7 +74,7 @@ class RemoteWork(Work):
             self.warm = self._should_warm()
             while self._is_busy():
                 if watch_task.done():
-                    watch_task.result()  # raises the task's error
+                    watch_task.result()  # result() raises the task's error
                 await self._step()
         finally:
             if watch_task is not None:
@@ -197,7 +199,7 @@ class RemoteWork(Work):
     # ------------------------------------------------------------------ assignment
 
     def _assign_jobs(self) -> None:
-        """Give each worker one job a round until no worker can take another one."""
+        """Give each worker one job in turn until no worker can take another one."""
         now = time.monotonic()
         ready = [
             each for each in self.workers.values() if each.paused_until < now and not each.silent
@@ -261,7 +263,7 @@ class RemoteWork(Work):
         self.answered.set()
 
     async def _send(self, worker: WorkerState, queued_job: QueuedJob) -> Answer:
-        """Send a job to a worker and return its answer. Raises TimeoutError if none comes in
+        """Send a job to a worker and return the answer. Raises TimeoutError if no answer comes in
         time.
         """
         assert self.cluster is not None
@@ -297,7 +299,7 @@ class RemoteWork(Work):
             raise
         except (asyncio.TimeoutError, TimeoutError):
             worker.silent = (
-                True  # set until its next heartbeat, which a hanging worker may still send
+                True  # silent until the next heartbeat, which a hanging worker may still send
             )
             worker.paused_until = time.monotonic() + _START_SECONDS
             self._retry_or_fail(worker, queued_job, "it gave no answer in time")

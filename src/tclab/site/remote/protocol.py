@@ -2,8 +2,8 @@
 
 A job is one line of JSON: the snippet with all that counts in its key, the digest of the tree that
 contains it, the environment variables that it gets, and the environment that its run is for. An
-answer starts with one line of JSON, its head; a tar of the run's folder, as the store keeps it,
-follows. Neither contains objects of PyTorch or classes of tclab.
+answer is one line of JSON (its head), followed by a tar of the run's folder as in the store.
+Neither a job nor an answer contains objects of PyTorch or classes of tclab.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class SnippetData(TypedDict):
     includes: list[str]
     timeout: float
     memory: int  # MiB
-    output: int  # bytes; a worker applies its own limit, which is at least as strict
+    output: int  # bytes of output; a worker applies its own limit, which is at least as strict
     files: int
 
 
@@ -125,7 +125,7 @@ def to_json(data: object) -> bytes:
 def cache_name(plan: Plan) -> str:
     """Return the folder of compiled objects, relative to the project; '' if it is outside.
 
-    A run may show this path.
+    The worker uses the same relative path, because a run may show it.
     """
     cache, root = plan.store.cache.absolute(), plan.root.absolute()
     return cache.relative_to(root).as_posix() if cache.is_relative_to(root) else ""
@@ -137,7 +137,7 @@ def cache_name(plan: Plan) -> str:
 def variables_to_send() -> dict[str, str]:
     """Return the variables of this process that reach a snippet and count in its key.
 
-    TclabError if a value may be a secret or a path: neither is sent.
+    Raises TclabError if a value may be a secret or a path, which are not sent.
     """
     outer = variables.inherited_variables()
     published = settings.published_settings(outer)
@@ -151,7 +151,9 @@ def variables_to_send() -> dict[str, str]:
 
 
 def agent_variables(received: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of an agent's process: the machine's own and those received."""
+    """Return the variables of an agent's process: the machine's own variables and the received
+    ones.
+    """
     foreign = settings.published_settings(os.environ).keys() - set(MACHINE_VARIABLES)
     ours = ("TCLAB_JOBS", "TCLAB_ON", "TCLAB_STORE", "TCLAB_ROOT", "TCLAB_JOB", "PYTHONPATH")
     own = {n: v for n, v in os.environ.items() if n not in foreign and n not in ours}
@@ -160,8 +162,9 @@ def agent_variables(received: Mapping[str, str]) -> dict[str, str]:
 
 # --------------------------------------------------------------------------- the answer
 
-#: run: the folder of a run follows. refused: this worker cannot run the job, another may. trouble:
-#: the worker's disk is full, or its process died; retry elsewhere. cancelled: the client gave up.
+#: The kinds of answers. run: the folder of a run follows. refused: this worker cannot run the job,
+#: but another one may. trouble: the worker's disk is full, or its process died, so the job should
+#: be retried elsewhere. cancelled: the client gave up.
 Kind = Literal["run", "refused", "trouble", "cancelled"]
 
 

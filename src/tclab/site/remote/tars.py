@@ -1,7 +1,8 @@
-"""Pack folders into tars and unpack them; refuse links, devices, paths outside, and bombs.
+"""Pack folders into tars and unpack them. Refuse links, devices, paths outside of the folder, and
+archive bombs.
 
-A tar of the same files is the same bytes: names are sorted, and owners, times and modes are left
-out.
+Packing the same files gives the same bytes, because names are sorted, and owners, times and modes
+are left out.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _BLOCK = 512
 
 
 class InvalidTar(ValueError):
-    """A tar was refused; the message says why."""
+    """Raised if a tar is refused; the message says why."""
 
 
 def pack(folder: Path) -> bytes:
@@ -42,8 +43,8 @@ def pack_files(files: Mapping[str, bytes]) -> bytes:
 def iter_files(data: bytes) -> Iterator[tuple[str, bytes]]:
     """Yield the name and content of each file of a tar.
 
-    InvalidTar for a member that is no plain file in the folder, and beyond the limits; the caller
-    then discards the files yielded before.
+    Raises InvalidTar for a member that is not a plain file within the folder, and for a tar beyond
+    the limits. The caller must then discard the files that were already yielded.
     """
     seen: set[str] = set()
     total = 0
@@ -89,8 +90,8 @@ def is_inside(name: str) -> bool:
 
 
 def unpack(data: bytes, folder: Path) -> None:
-    """Write the files of a tar into a new folder. Raises InvalidTar, with nothing written, if
-    refused.
+    """Write the files of a tar into a new folder. Raises Raises InvalidTar, before anything is
+    written, if the tar is refused.
     """
     for name, content in list(iter_files(data)):
         path = folder / name

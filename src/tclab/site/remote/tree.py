@@ -1,8 +1,8 @@
 """Collect the files of a project that other machines need; they are sent once, by digest.
 
 A tree contains the snippets, tclab's own code, and the recorded files that a snippet may read. Of
-recorded runs it contains only those that a snippet declares. So a job runs under this tclab,
-whichever version the worker has, and reads the same files as on this machine.
+recorded runs it contains only those that a snippet declares. So a job runs with this tclab,
+whatever version the worker has, and reads the same files as on this machine.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ _PACKAGE = Path(tclab.__file__).resolve().parent
 
 @dataclass(frozen=True)
 class Tree:
-    """Files of a project: `content` by name in the tree, `names` by path on this machine."""
+    """The files of a project. `content` maps a name in the tree to the file's content, `names` a
+    path on this machine to the name in the tree.
+    """
 
     content: dict[str, bytes]
     names: dict[Path, str]
@@ -58,7 +60,7 @@ def collect(root: Path, snippets: Iterable[Snippet]) -> Tree:
         content[names[path]] = path.read_bytes()
         run_file = path.with_name(
             "run.json"
-        )  # it names the machine that measured a recorded artifact
+        )  # the provenance names the machine that measured a recorded artifact
         if "records" in path.parts and run_file.is_file():
             content[_tree_name(run_file, root)] = run_file.read_bytes()
     return Tree(content, names)
@@ -67,7 +69,8 @@ def collect(root: Path, snippets: Iterable[Snippet]) -> Tree:
 def _tree_name(path: Path, root: Path) -> str:
     """Return a file's name in the tree.
 
-    tclab's code is in ``src/`` there, and a job's file from a store elsewhere in ``store/``.
+    In the tree, tclab's code is in ``src/``, and a file from a store outside of the project is in
+    ``store/``.
     """
     if path.resolve().is_relative_to(_PACKAGE):
         return f"src/{path.resolve().relative_to(_PACKAGE.parent).as_posix()}"
@@ -85,7 +88,8 @@ def _project_files(root: Path) -> Iterator[Path]:
             yield from (Path(folder, name) for name in names if not name.startswith("."))
 
 
-_BIG = "records/versions"  # megabytes; the few snippets that read them declare it
+# these records have megabytes, and the few snippets that read them declare it
+_BIG = "records/versions"
 
 
 def _package_files() -> Iterator[Path]:
@@ -111,7 +115,7 @@ def unpack(data: bytes, digest: str, folder: Path) -> None:
 
 
 def _decompress(data: bytes) -> bytes:
-    """Decompress a tree. Raises InvalidTar if it is larger than a tar may be."""
+    """Decompress a tree. Raises Raises InvalidTar if it is larger than a tar may be."""
     with gzip.open(io.BytesIO(data)) as file:
         plain = file.read(tars.MAX_BYTES + 1)
     if len(plain) > tars.MAX_BYTES:

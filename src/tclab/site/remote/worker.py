@@ -22,8 +22,8 @@ from tclab.system import machine, paths
 _POLL_SECONDS = 0.2  # seconds between two checks of whether Dask has ended the worker
 _SCHEDULER_SECONDS = 20.0  # seconds without a scheduler, after which a worker ends
 
-#: We switch off Dask's memory limit, which counts only its own small process, and its warnings of
-#: late ticks, which a fully used CPU causes.
+#: Dask's memory limit is switched off, because it measures only Dask's own small process. So are
+#: its warnings of late ticks, which a fully used CPU causes.
 _SETTINGS = {
     "distributed.worker.memory.terminate": False,
     "distributed.admin.tick.limit": "1h",
@@ -42,8 +42,8 @@ class Worker:
     insecure: bool = False
 
     def announce(self) -> announcements.Announcement:
-        """Measure each environment; return the announcement. Raises TclabError if one cannot be
-        used.
+        """Measure each environment; return the announcement. Raises TclabError if an environment
+        cannot be used.
         """
         with tempfile.TemporaryDirectory(prefix="tclab-worker-") as folder:
             measured = [
@@ -77,7 +77,8 @@ class Worker:
         secured = addresses.tls_settings(self.scheduler)
         return DaskWorker(
             self.scheduler,
-            nthreads=announcement["slots"] + 2,  # two more, so that trees arrive while jobs run
+            # two more threads, so that trees can arrive while jobs run
+            nthreads=announcement["slots"] + 2,
             name=announcement["name"],
             resources=announcements.dask_resources(announcement),
             startup_information={"tclab": lambda _: json.dumps(announcement)},
@@ -107,7 +108,8 @@ async def _run_until_stopped(worker: Any, host: WorkerHost, scheduler: str) -> N
             await asyncio.wait_for(stop.wait(), _POLL_SECONDS)
     if not stop.is_set():
         print(f"{scheduler}: the scheduler is gone, or sent this worker away", file=sys.stderr)
-    await loop.run_in_executor(None, host.close)  # a running job would keep one of Dask's threads
+    # close the host first, because a running job keeps one of Dask's threads
+    await loop.run_in_executor(None, host.close)
     with contextlib.suppress(Exception):
         await asyncio.wait_for(worker.close(timeout=5), 10)
 

@@ -19,13 +19,13 @@ from tclab.site.remote import protocol, tars, tree
 from tclab.site.remote.protocol import Answer, JobData
 from tclab.system import paths
 
-_TREES = 3  # the number of trees to keep; beyond it, the least recently used one is removed
+_TREES = 3  # the most trees to keep; then the least recently used one is removed
 _POLL_SECONDS = 0.2  # seconds between two checks of whether a job was cancelled
 _STOP_SECONDS = 15.0  # seconds that an agent gets to end its snippets
 
 
 class WorkerHost:
-    """Runs jobs on this machine; a context manager that ends all its processes on exit.
+    """Runs jobs on this machine. It is a context manager that ends all its processes on exit.
 
     `pythons` are the interpreters of the environments; each runs `width` jobs at a time.
     """
@@ -35,7 +35,7 @@ class WorkerHost:
         self.folder = Path(tempfile.mkdtemp(prefix="tclab-box-", dir=paths.set_temporary_folder()))
         self._lock = threading.Lock()
         self._agents: dict[str, _Agent] = {}
-        self._trees: list[str] = []  # least recently used first
+        self._trees: list[str] = []  # the digests of the trees, least recently used first
 
     def __enter__(self) -> WorkerHost:
         return self
@@ -48,8 +48,8 @@ class WorkerHost:
         return digest in self._trees
 
     def add_tree(self, digest: str, data: bytes) -> None:
-        """Keep a tree. Raises `tars.InvalidTar` if its digest differs. Raises OSError if the disk
-        is full.
+        """Keep a tree. Raises Raises `tars.InvalidTar` if its digest is wrong, and OSError if the
+        disk is full.
         """
         with self._lock:
             if digest in self._trees:
@@ -130,10 +130,10 @@ class WorkerHost:
         return [python, "-m", module, str(root), cache, str(self.width), mode]
 
     def _cache_folder(self, root: Path, name: str) -> Path:
-        """Return the folder for compiled objects, at the project's own relative path, which runs
-        show.
+        """Return the folder for compiled objects, at the same relative path as in the project,
+        because runs can show this path.
 
-        Compiled objects contain that path, too, so two trees cannot share a folder.
+        Compiled objects contain the folder's path, so two trees cannot share a folder.
         """
         inside = bool(name) and tars.is_inside(name)
         return root / name if inside else root.with_name(f"cache-{root.name}")
@@ -220,7 +220,7 @@ class _Agent:
         return pending_job
 
     def cancel(self, pending_job: _PendingJob) -> None:
-        """Tell the agent to end a job; its answer still comes."""
+        """Tell the agent to end a job. The agent still sends an answer."""
         pending_job.cancelled = True
         self._write({"cancel": pending_job.number})
 
@@ -236,7 +236,7 @@ class _Agent:
         try:
             self._process.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:
-            self._process.kill()  # its supervisor notices that, and ends the snippets
+            self._process.kill()  # the agent's supervisor notices its death, and ends the snippets
             self._process.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -245,7 +245,7 @@ class _Agent:
         with (
             self._lock,
             contextlib.suppress(OSError, ValueError),
-        ):  # `_read_lines` notices its death
+        ):  # the agent is dead; `_read_lines` handles that
             self._process.stdin.write(json.dumps(line).encode() + b"\n")
             self._process.stdin.flush()
 

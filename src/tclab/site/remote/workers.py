@@ -41,12 +41,14 @@ class Cluster(Protocol):
         """Return the connected workers. Raises ClusterLost if the scheduler is gone."""
 
     async def send_tree(self, address: str, tree: Tree) -> None:
-        """Send a worker the tree unless the worker has it. Raises TclabError if it cannot keep
-        it.
+        """Send a worker the tree if the worker does not have it. Raises TclabError if the worker
+        cannot keep it.
         """
 
     async def send_job(self, address: str, job: bytes, slots: int, cuda: bool) -> bytes:
-        """Send a job and return the encoded answer. Cancelling this ends the job on the worker."""
+        """Send a job and return the encoded answer. If this call is cancelled, the job ends on the
+        worker.
+        """
 
 
 @dataclass(eq=False)
@@ -55,22 +57,22 @@ class QueuedJob:
 
     job: Job
     requirements: Requirements
-    seconds: float  # seconds of its last run; infinity if it never ran
-    failures: int = 0  # how often its worker was lost or could not run it
+    seconds: float  # seconds of the snippet's last run; infinity if it never ran
+    failures: int = 0  # how often a worker was lost or could not run the job
     refusals: dict[str, str] = field(default_factory=dict)  # worker's address → reason
 
 
 @dataclass(eq=False)
 class WorkerState:
-    """A worker, and the jobs it runs for this client."""
+    """The state of a worker, with the jobs that it runs for this client."""
 
     member: Member
     #: Key of requirements → index of the environment that meets them, or -1.
     environment_by_key: dict[str, int] = field(default_factory=dict)
     running: dict[asyncio.Task[Answer], QueuedJob] = field(default_factory=dict)
     heartbeat_at: float = 0.0  # time.monotonic() of this process
-    paused_until: float = 0.0  # time before which it gets no job
-    silent: bool = False  # whether its last heartbeat is too long ago
+    paused_until: float = 0.0  # time until which the worker gets no job
+    silent: bool = False  # whether the worker's last heartbeat is too long ago
     tree: asyncio.Task[None] | None = None
 
     def can_run(self, key: str) -> bool:
