@@ -32,7 +32,7 @@ def choose_path(request: ExplainRequest, output: Path | None, format_: str) -> P
 
 
 def require_writable(output: Path) -> Path:
-    """Return the path. Raises BadRequest if a report cannot be written there."""
+    """Return the path. Raises Raises BadRequest if a report cannot be written there."""
     folder = Path(os.path.realpath(output)).parent
     if not folder.is_dir():
         step = f"mkdir -p {shlex.quote(str(output.parent if not output.is_symlink() else folder))}"

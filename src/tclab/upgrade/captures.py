@@ -33,10 +33,10 @@ class ExplainResult:
 def explain_in_environment(
     python: str, request: Mapping[str, Any], torch: str, seconds: float, beside: Path | None = None
 ) -> ExplainResult:
-    """Explain the function of `request`, the keywords of `ExplainRequest.parse`, with the Python
-    `python`; messages name its PyTorch's version `torch`. File names are relative to the folder
-    `beside`, None for the working folder. Raises ExplainError if the problem is not PyTorch's, such
-    as a missing package.
+    """Explain a function with the Python `python`. `request` has the keywords of
+    `ExplainRequest.parse`. Messages name the PyTorch version `torch`. File names are relative to
+    the folder `beside`, or to the working folder if it is None. Raises ExplainError if the problem
+    is not PyTorch's, such as a missing package.
     """
     with tempfile.TemporaryDirectory(prefix="tclab-upgrade-") as folder:
         out, log = Path(folder, "out.json"), Path(folder, "log.txt")
@@ -58,7 +58,7 @@ def explain_in_environment(
 
 
 def _redact(text: str) -> str:
-    """Return the text without possible tokens, since a report's author may pass it on."""
+    """Return the text without possible tokens, since readers may pass the report on."""
     return redaction.redact_tokens(text, redaction.find_tokens())
 
 
@@ -68,7 +68,8 @@ def _start_child(
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Yield the child process; after the block, kill it and all processes that it started."""
     command = [python, "-X", "faulthandler", "-m", "tclab.upgrade.child", str(out)]
-    # The command has refused older versions, and says what is not known of newer ones.
+    # The command itself refuses older versions, and says what is not known about newer ones, so
+    # allow any version in the child.
     beside = {"PYTHONPATH": _make_search_path(out.with_name("code")), "TCLAB_ANY_TORCH": "1"}
     variables = {**os.environ, **beside}
     with log.open("wb") as output:
@@ -96,7 +97,8 @@ def _make_search_path(folder: Path) -> str:
 
 def _read_result(data: dict[str, Any], torch: str) -> ExplainResult:
     if "problem" not in data:
-        del data["format"]  # the same version of tclab wrote the data
+        # the format needs no check, because the same version of tclab wrote the data
+        del data["format"]
         return ExplainResult(Report.from_data(data))
     place, cause, step = map(_redact, data["problem"])
     if data["ours"]:

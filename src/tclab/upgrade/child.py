@@ -17,7 +17,7 @@ from tclab.explain.load import causes
 
 
 def main() -> None:
-    """Write a report or a problem; `ours` marks a problem that is not PyTorch's."""
+    """Write a report or a problem. The key `ours` marks a problem that PyTorch did not cause."""
     try:
         text = explain_named(ExplainRequest.parse(**json.load(sys.stdin))).to_json()
     except TclabError as error:
@@ -29,8 +29,8 @@ def main() -> None:
 
 
 def _find_missing_package(error: BaseException) -> str:
-    """Return the package that this environment lacks, '' if none; packages that PyTorch lacks do
-    not count.
+    """Return the package that this environment lacks; '' if it lacks none. A package that PyTorch
+    itself tried to import does not count.
     """
     names = [each.name or "" for each in causes(error) if isinstance(each, ModuleNotFoundError)]
     tops = (name.partition(".")[0] for name in names)
@@ -40,4 +40,4 @@ def _find_missing_package(error: BaseException) -> str:
 if __name__ == "__main__":
     main()
     sys.stdout.flush()
-    os._exit(0)  # exit even if a thread of the user's still runs
+    os._exit(0)  # exit even if a thread of the user's code still runs

@@ -22,8 +22,8 @@ from tclab.model import Version
 from tclab.system import files, machine, paths
 from tclab.text.scrub import scrub
 
-#: PyTorch → the Triton that it works with: PyTorch's CPU builds do not install Triton. The Makefile
-#: repeats the table, since it runs before there is a Python; a test compares the two.
+#: PyTorch → the Triton that it works with, because PyTorch's CPU builds do not install Triton. The
+#: Makefile repeats the table, because it runs before there is a Python; a test compares the two.
 TRITON_VERSIONS = {
     (2, 11): "3.6.0",
     (2, 12): "3.7.1",
@@ -31,7 +31,7 @@ TRITON_VERSIONS = {
     (2, 14): "3.8.0",
     (2, 15): "3.9.0",
 }
-#: The size, as measured, of PyTorch 2.15.0 from PyPI with Triton and the CUDA libraries, on Linux
+#: The measured size of PyTorch 2.15.0 from PyPI with Triton and the CUDA libraries, on Linux
 #: x86-64.
 DOWNLOAD_SIZE = "about 3 GB to download where no cache has them, 5.3 GB on the disk"
 _MARKER = "tclab.json"
@@ -46,7 +46,7 @@ _WHEEL = re.compile(r"(?:.*/)?torch-([^-/]+)-[^/]+\.whl")
 
 
 class NoEnvironment(TclabError):
-    """The error for an environment that could not be made."""
+    """Raised if an environment cannot be made."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class Build:
 
     @property
     def is_named_by_version(self) -> bool:
-        """Whether any PyTorch of this version will do. A wheel is a build of its own, whatever its
-        version.
+        """Whether any PyTorch of this version will do. This is false for a wheel, which is a build
+        of its own.
         """
         return self.requirement == f"torch=={self.version}"
 
@@ -101,8 +101,8 @@ def parse_build(option: str, text: str) -> Build:
 
 
 def find_torch_version(python: str) -> str:
-    """Return the PyTorch version of a Python, without importing PyTorch. Raises BadRequest if it
-    has none.
+    """Return the PyTorch version of a Python, without importing PyTorch. Raises BadRequest if the
+    Python has no PyTorch.
     """
     ask = "import importlib.metadata as m; print(m.version('torch'))"
     place, step = f"--python {python}", "name the python of an environment that has PyTorch"
@@ -152,7 +152,9 @@ class EnvironmentMaker:
         return (folder / _MARKER).is_file() and {*self.packages} <= _read_marker(folder)
 
     def install_commands(self, build: Build, folder: Path, python: Path) -> Iterator[list[str]]:
-        """Yield the commands that make it; each can be repeated after it was interrupted."""
+        """Yield the commands that make the environment. Each can be repeated after an
+        interruption.
+        """
         uv = shutil.which("uv")
         if uv:
             venv = [uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable]
@@ -186,7 +188,7 @@ def _read_marker(folder: Path) -> set[str]:
 @contextlib.contextmanager
 def _lock(folder: Path) -> Iterator[None]:
     """Hold a lock, so that only one process at a time makes the environment. Raises NoEnvironment
-    if nothing can be written there.
+    if the folder cannot be written.
     """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -229,7 +231,7 @@ _RETRY_STEP = "give the same command again once there is one, it goes on; or --p
 _OTHER_VERSION_STEP = (
     "another version, another Python, or --python PATH of an environment that has it"
 )
-#: Pattern of an installer's message, the cause, and the next step.
+#: (pattern of an installer's message, cause, next step).
 _PROBLEMS = (
     # error: Failed to fetch: https://pypi.org/simple/torch/
     # WARNING: Retrying (…) after connection broken by 'NewConnectionError(…)': /simple/torch/

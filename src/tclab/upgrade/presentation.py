@@ -80,8 +80,8 @@ def list_problems(upgrade: Upgrade) -> Iterator[tuple[str, str]]:
 
 
 def list_findings(upgrade: Upgrade) -> Iterator[str]:
-    """Yield lines on the findings that came, with a fix, those that went, and those whose cost
-    changed, worse ones first.
+    """Yield lines on the findings that are new (with a fix), are gone, or have another cost; worse
+    ones first.
     """
     found = [each for each in upgrade.comparison.changes if each.part == "findings"]
     now = CompileSummary(upgrade.after.snapshot, findings=upgrade.after.findings)
@@ -100,7 +100,7 @@ def list_tables(upgrade: Upgrade) -> list[Table]:
 
 
 def tabulate_causes(upgrade: Upgrade) -> Table:
-    """Return the table of causes, those that can change results first."""
+    """Return the table of causes. Causes that can change results come first."""
     return Table(
         title="Why kernels differ",
         name="causes",
@@ -110,7 +110,9 @@ def tabulate_causes(upgrade: Upgrade) -> Table:
 
 
 def tabulate_other_changes(upgrade: Upgrade) -> Table:
-    """Return the table of changes other than the kernels' code, worse ones first."""
+    """Return the table of all changes that are not in the kernels' code; worse changes come
+    first.
+    """
     shown = (*_SHOWN_WITH_CAUSES, "findings")
     others = (e for e in upgrade.comparison.changes if {e.part, e.detail}.isdisjoint(shown))
     ordered = sorted((e for e in others if not e.is_code), key=lambda each: not each.worse)
@@ -134,7 +136,7 @@ def tabulate_stages(upgrade: Upgrade) -> Table:
 
 
 def tabulate_seconds(upgrade: Upgrade) -> Table:
-    """Return the table of compile seconds: in each round one side compiles after the other."""
+    """Return the table of compile seconds. In each round, one side compiles after the other."""
     return Table(
         title="Compile seconds, in turns",
         name="compile_seconds",

@@ -38,8 +38,8 @@ class Side:
 
     @property
     def failure(self) -> Problem | None:
-        """The reason why it does not compile, such as the refusal of a target without kernels for
-        it.
+        """The reason why the function does not compile, such as a target that refuses it and shows
+        no kernels.
         """
         report = self.result.report
         refused = report.refusal if report and not report.has_kernels else None
@@ -47,7 +47,7 @@ class Side:
 
     @property
     def gaps(self) -> tuple[Problem, ...]:
-        """Parts of the compile that are missing, so that they cannot be compared."""
+        """The parts of the compile that are missing and therefore cannot be compared."""
         report = self.result.report or Report("", "")
         refusal = () if self.failure or not report.refusal else (report.refusal,)
         step = "call it with tensors that it computes with"
@@ -58,7 +58,7 @@ class Side:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What the compile shows that its reader can act on, dearest first."""
+        """The findings of the compile, the dearest first."""
         return self.result.report.findings if self.result.report else ()
 
     @property
@@ -69,8 +69,8 @@ class Side:
 
 @dataclass(frozen=True)
 class Upgrade:
-    """One function under two PyTorches. If only one side compiles, that is the difference, and no
-    further stage is compared.
+    """The compiles of one function under two PyTorches. If only one side compiles, this is the only
+    difference, and no stage is compared.
     """
 
     title: str
@@ -79,7 +79,7 @@ class Upgrade:
 
     @property
     def failed_sides(self) -> int:
-        """The number of sides on which it does not compile: 0, 1 or 2."""
+        """The number of sides on which the function does not compile: 0, 1 or 2."""
         return sum(bool(side.failure) for side in (self.before, self.after))
 
     @cached_property

@@ -101,7 +101,9 @@ def _is_source(path: Path) -> bool:
 
 
 def unpack(data: bytes, digest: str, folder: Path) -> None:
-    """Unpack a tree into a new folder. Raises `tars.InvalidTar` if it does not have this digest."""
+    """Unpack a tree into a new folder. Raises Raises `tars.InvalidTar` if the tree does not have
+    this digest.
+    """
     try:
         content = dict(tars.iter_files(_decompress(data)))
     except (OSError, EOFError) as error:

@@ -1,4 +1,5 @@
-"""Time compiled functions and models on a machine and keep one row for each: `tclab bench`.
+"""Time compiled functions and models on a machine, and keep one row for each measurement: `tclab
+bench`.
 
 A *case* is one function or model at one size; a *mode* is one way to run it. Each pair is
 prepared in a process of its own (`pool`), many at a time; then the processes of a case take turns

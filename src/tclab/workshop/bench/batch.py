@@ -13,15 +13,16 @@ from tclab.workshop.bench.pool import Worker, WorkerPool, end_workers
 from tclab.workshop.bench.rows import OK, UNSTABLE, Row
 from tclab.workshop.bench.statistics import median_ratio, spread
 
-#: A step of a suite: a case, and the modes that we measure together.
+#: A step of a suite: a case, and the modes that are measured together.
 Step = tuple[Case, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """The number of rounds: `minimum`, and up to `maximum` while a spread is too large.
+    """The number of rounds: at least `minimum`, and at most `maximum` while a spread is too large.
 
-    In a round each mode makes calls for about `seconds`, and may not take longer than `limit`.
+    In a round each mode is called for about `seconds`, and must not take longer than `limit`
+    (seconds).
     """
 
     minimum: int = 7
@@ -71,7 +72,7 @@ def measure_batch(
 
 
 def _make_rows(workers: Sequence[Worker], rounds: Rounds, end: float) -> list[Row]:
-    """Return a row for each worker: its times, or the reason why there are none."""
+    """Return a row for each worker, with its times or the reason why it has none."""
     times = take_turns([w for w in workers if w.is_ready], rounds, end)
     eager = times.get(EAGER, [])
     return [_make_row(w, times.get(w.mode, []), eager) for w in workers]
@@ -106,7 +107,8 @@ def take_turns(
     After `end` (time.monotonic()) three rounds are enough.
     """
     times: dict[str, list[float]] = {worker.mode: [] for worker in workers}
-    for worker in workers:  # the first times were taken while other workers ran
+    # measure again, because the first times were taken while other workers ran
+    for worker in workers:
         worker.facts["call_us"] = worker.time_calls(3, rounds.limit) or worker.facts["call_us"]
     for number in range(rounds.maximum):
         alive = [worker for worker in workers if worker.is_ready]
@@ -128,8 +130,8 @@ def _are_stable(times: dict[str, list[float]], workers: Sequence[Worker]) -> boo
 class Clock:
     """A budget in seconds that began at `start` (time.monotonic()).
 
-    `preparing` are the seconds that each batch took to prepare, `timing` the seconds to time one
-    worker.
+    `preparing` are the seconds that the preparation of each batch took, `timing` the seconds in
+    which one worker is timed.
     """
 
     def __init__(self, budget: float, start: float) -> None:
@@ -148,7 +150,9 @@ class Clock:
         return self.end - time.monotonic()
 
     def estimate_rest(self, done: int, total: int) -> float:
-        """Return the seconds that a suite still needs at the pace so far; at most the budget."""
+        """Return the seconds that the suite still needs at its pace so far, but at most the rest of
+        the budget.
+        """
         pace = (time.monotonic() - self.start) / max(1, done)
         return max(0.0, min(pace * (total - done), self.seconds_left))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-#: Ways to run a function that each machine has; others are compared with the first.
+#: The modes that each machine has. The other modes are compared with the first one.
 EAGER = "eager"
 DEFAULT = "default"
 GRAPHS = "reduce-overhead"

@@ -1,8 +1,9 @@
-"""Measure a suite on the workers of a cluster: several cases a job, one job a GPU at a time.
+"""Measure a suite on the workers of a cluster. A job measures several cases, and a GPU runs one job
+at a time.
 
-A job is a Python file that calls `run_part` on the worker. The worker sends back the text of its
-rows' file, and we add these rows to the file of their environment here. Workers with the same card
-share a file.
+A job is a Python file that calls `run_part` on the worker. The worker sends the text of its file of
+rows, and the rows are added to the file of their environment on this machine. Workers with the same
+card share a file.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _LONGEST = 3600.0  # seconds that a job may take without a budget
 
 @dataclass(frozen=True)
 class ClusterRequest:
-    """The cluster to measure on, and which of its workers.
+    """The cluster to measure on, and the requirements on its workers.
 
     The workers must have a PyTorch whose version begins with `torch` and a GPU whose name contains
     `gpu`. If two kinds of workers fit, each measures only a part of the cases.
@@ -51,7 +52,7 @@ class ClusterRequest:
     gpu: str = ""
 
     def read_books(self, out: Path, device: str) -> list[Book]:
-        """Read the files in `out` whose environment is that of a suitable worker."""
+        """Read the files in `out` whose environment has the required device, PyTorch and GPU."""
         all_books = (read(path) for path in sorted(out.glob("*-suite*.jsonl")))
         return [book for book in all_books if self._fits(book.environment, device)]
 
@@ -65,7 +66,7 @@ class ClusterRequest:
 def measure(
     todo: list[Step], options: BenchOptions, out: Path, request: ClusterRequest, clock: Clock
 ) -> tuple[int, list[Book]]:
-    """Measure these steps on a cluster, with `options.wave` processes a job.
+    """Measure these steps on a cluster, with `options.wave` processes in each job.
 
     Return the exit status, and the files in `out` that got rows. Warn of jobs that no worker ran.
     """
@@ -106,7 +107,7 @@ def _write_jobs(
 ) -> Iterator[Snippet]:
     """Write a job for each batch of steps and yield it as a snippet.
 
-    On a CPU nothing else may run beside a job; on a GPU a worker runs one job at a time.
+    A job on a CPU must run alone on its machine. A job on a GPU is the only one of its worker.
     """
     folder = plan.store.path / "bench"
     folder.mkdir(parents=True, exist_ok=True)
@@ -129,7 +130,8 @@ def _write_jobs(
 
 def run_part(request: str) -> None:
     """Measure the steps of `request`, a JSON text, on a worker, and show the file of rows."""
-    del sys.modules["__main__"].__file__  # else each process of the suite would run this job first
+    # without this, each process of the suite would run this job first
+    del sys.modules["__main__"].__file__
     data = json.loads(request)
     steps = [(decode_fields(Case, case), tuple(modes)) for case, modes in data["steps"]]
     options = decode_fields(BenchOptions, data["options"])

@@ -1,8 +1,9 @@
 """Measure a suite, keep its rows, and continue where it stopped: ``tclab bench``.
 
-Needs torch and the standard library; timm and transformers for their models. Exit status: 0 done,
-or stopped at the end of the budget; 1 something is missing; 2 the command line is wrong; 130
-interrupted. Nothing is lost by stopping: every row is on the disk as soon as it is measured.
+Needs torch and the standard library, and for some models timm and transformers. Exit status: 0
+done, or stopped at the end of the budget; 1 something is missing; 2 the command line is wrong; 130
+interrupted. Nothing is lost if the command is stopped, because every row is written to the disk as
+soon as it is measured.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ def _print_summary(book: Book, theirs: Book | None) -> None:
 def _choose_device(options: argparse.Namespace, *, on_other_machine: bool) -> str:
     """Return ``cuda``, or ``cpu`` if the suite is the CPU's or this machine has no GPU.
 
-    We expect another machine to have one.
+    Another machine is expected to have a GPU.
     """
     only_cpu = bool(options.suite) and set(options.suite) == {"cpu"}
     has_gpu = on_other_machine or machine.has_cuda()

@@ -12,7 +12,7 @@ from tclab.workshop.bench.task import Task
 def run_in_process(work: str, task: Task, pipe: Connection) -> None:
     """Call `work`, a ``module.function``, as a worker's main function.
 
-    stdout and stderr are closed to it, since the command prints its progress there.
+    The function cannot print to stdout and stderr, because the command prints its progress there.
     """
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)

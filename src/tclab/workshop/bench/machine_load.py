@@ -6,12 +6,15 @@ import os
 import shutil
 import subprocess
 
-#: A load above this share of the cores is reported, and a GPU use above this percentage.
+#: Limits above which use is reported: the load as a share of the cores, and the GPU's use in
+#: percent.
 _LOAD, _USE = 0.3, 5.0
 
 
 def describe_load(device: str) -> str:
-    """Describe how much of the device other programs use; '' if little or unknown."""
+    """Describe how much of the device other programs use; '' if they use little, or if it is
+    unknown.
+    """
     return _describe_gpu() if device == "cuda" else _describe_cpu()
 
 

@@ -20,8 +20,8 @@ from tclab.workshop.bench.entry import check_gpu, run_in_process
 from tclab.workshop.bench.rows import Facts
 from tclab.workshop.bench.task import IMPORTS, Answer, Task
 
-#: The function that a worker runs, and the module that is imported by the process from which
-#: workers are forked. Both are names, since this process does not import torch.
+#: The names of the function that a worker runs, and of the module that the process imports from
+#: which workers are forked. They are names because this process does not import torch.
 WORK, PRELOAD = (
     "tclab.workshop.bench.measured.worker.run_worker",
     "tclab.workshop.bench.measured.preload",
@@ -62,7 +62,7 @@ class Worker:
         return self.status == "ok"
 
     def receive(self) -> None:
-        """Receive the worker's answer; give a worker whose process died the status failed."""
+        """Receive the worker's answer. If the worker's process died, set the status failed."""
         try:
             message: Answer = self.pipe.recv()
         except (EOFError, OSError):
@@ -115,7 +115,7 @@ class WorkerPool:
         self._context.set_forkserver_preload([PRELOAD])
 
     def choose_start_method(self) -> None:
-        """Start processes afresh if a fork cannot use the GPU; else fork them."""
+        """Choose to start new processes if a fork cannot use the GPU, and else to fork them."""
         if self.device != "cuda":
             return
         probe = self._context.Process(target=check_gpu, daemon=True)
@@ -168,7 +168,9 @@ class WorkerPool:
         return done
 
     def _collect_finished(self, running: list[Worker]) -> list[Worker]:
-        """Return the workers that answered within a second, or exceeded their time limit."""
+        """Wait up to a second; return the workers that have answered or have exceeded their time
+        limit.
+        """
         ready = wait([worker.pipe for worker in running], timeout=1.0)
         answered = [worker for worker in running if worker.pipe in ready]
         for worker in answered:

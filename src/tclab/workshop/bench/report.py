@@ -1,4 +1,4 @@
-"""Format and print the command's lines: progress, results, two files side by side."""
+"""Format and print the command's lines: progress, results, and two files side by side."""
 
 from __future__ import annotations
 
@@ -77,7 +77,9 @@ def agree(one: Row, other: Row) -> bool:
 
 
 def compare_books(ours: Book, theirs: Book) -> list[str]:
-    """Return lines with the times of two files row by row, and how many rows agree."""
+    """Return lines that compare the times of two files row by row, and a line that says how many
+    rows agree.
+    """
     lines = [f"{_describe_machine(ours)}  |  {_describe_machine(theirs)}"]
     pairs = [(row, theirs.rows[row.key]) for row in ours if row.key in theirs.rows]
     both = [(a, b) for a, b in pairs if a.us and b.us]

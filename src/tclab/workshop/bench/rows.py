@@ -25,35 +25,37 @@ from tclab.site.store import checksums
 SUITE = 1
 
 OK = "ok"
-#: The other states of a row: the result was wrong; an error ended it; the mode does not support the
-#: case; a package or memory is missing here; it took longer than its limit.
+#: The states of a row that was not measured: the result was wrong; an error ended the measurement;
+#: the mode does not support the case; this machine lacks a package or memory; the time limit was
+#: exceeded.
 PROBLEMS = ("mismatch", "failed", "refused", "skipped", "timeout")
 
-#: A median with a larger spread counts as unstable.
+#: A median with a larger spread than this counts as unstable.
 UNSTABLE = 0.03
 
 
 class Facts(TypedDict, total=False):
-    """The figures that a worker reports of a case in one mode, in addition to its times.
+    """The figures that a worker reports for a case in one mode, in addition to the times.
 
     The compiler's figures exist only if something was compiled.
     """
 
     beside: int  # number of other workers prepared at the same time
-    sets: int  # number of sets of inputs, which calls take in turn
+    sets: int  # number of sets of inputs, which calls use in turn
     rotated_bytes: int  # bytes of all sets
     cache_bytes: int  # size of the device's last-level cache
     build_s: float  # seconds to make weights and inputs
     first_s: float  # seconds of the first call
-    recording_s: float  # seconds that the second and later calls took beyond warm ones
-    warm_calls: int  # calls until it was warm
+    recording_s: float  # seconds that the second and later calls took longer than warm calls
+    warm_calls: int  # number of calls until the mode was warm
     call_us: float  # time of a warm call
-    error: float | None  # relative error compared with float64; None if not finite
+    error: float | None  # relative error against float64; None if not finite
     eager_error: float | None
     peak_bytes: int  # peak during a warm call
     held_bytes: int  # memory that PyTorch reserves on the device, with CUDA graphs
     least_bytes: int  # bytes of each input, weight and output, counted once
-    flops: int | None  # operations of products, convolutions and attention in eager; None: unknown
+    # operations of products, convolutions and attention in eager; None if unknown
+    flops: int | None
     graphs: int
     breaks: int
     graphs_skipped: int  # number of CUDA graphs that Inductor skipped
@@ -99,14 +101,16 @@ class Row:
 
     @property
     def paid_seconds(self) -> float | None:
-        """Seconds until the mode is warm: the first call, and the extra time of later ones."""
+        """The seconds until the mode is warm: the first call, and the extra time of later calls."""
         if "first_s" not in self.facts:
             return None
         return self.facts["first_s"] + self.facts.get("recording_s", 0.0)
 
     @property
     def break_even(self) -> int | None:
-        """Calls after which the saved time exceeds `paid_seconds`; None if it never does."""
+        """The number of calls after which the saved time exceeds `paid_seconds`; None if it never
+        does.
+        """
         if self.us is None or self.eager_us is None or self.paid_seconds is None:
             return None
         saved = (self.eager_us - self.us) * 1e-6
@@ -125,7 +129,7 @@ def file_key(environment: Mapping[str, Any]) -> str:
 
 @dataclass
 class Book:
-    """The rows of one environment, and the file that keeps them."""
+    """The rows of one environment, which a file keeps."""
 
     path: Path
     environment: Mapping[str, Any]
@@ -142,7 +146,7 @@ class Book:
         return read(book.path)
 
     def add(self, row: Row) -> None:
-        """Add a row, which is on the disk when this returns."""
+        """Add a row. The row is on the disk when this method returns."""
         self.rows[row.key] = row
         self._append(asdict(row))
 
@@ -168,7 +172,8 @@ class Book:
     def _append(self, data: Mapping[str, Any], *, first: bool = False) -> None:
         """Append a line and update the file's digest; a failure leaves no part of the line.
 
-        With `first`, check the content of an existing file, and write no second first line.
+        With `first`, the line is the first one of the file; if the file exists, check its content
+        instead.
         """
         line = json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n"
         try:
@@ -187,7 +192,8 @@ class Book:
 
 
 def _end_last_line(file: FileIO) -> None:
-    """Remove an incomplete last line, which a kill or a full disk left; seek to the file's end.
+    """Remove an incomplete last line, which a killed process or a full disk left; seek to the
+    file's end.
 
     A last line that lacks only its line break gets one.
     """
@@ -202,7 +208,7 @@ def _end_last_line(file: FileIO) -> None:
 
 
 def _write(file: FileIO, line: bytes) -> None:
-    """Write a whole line to the disk. OSError, and an unchanged file, if that fails."""
+    """Write a whole line to the disk. If that fails, leave the file unchanged and raise OSError."""
     size = file.tell()
     try:
         while line:

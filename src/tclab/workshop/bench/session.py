@@ -18,8 +18,9 @@ from tclab.workshop.bench.rows import Book, Row
 class BenchOptions:
     """The options of measuring a suite.
 
-    `jobs` compiles run at a time (0: one for each core but one), `wave` processes are kept warm,
-    and a compile may take `limit` seconds.
+    `jobs` is the number of compiles that run at a time (0 means the number of cores minus one),
+    `wave` the number of processes that are kept warm, and `limit` the seconds that a compile may
+    take.
     """
 
     device: str
@@ -29,7 +30,9 @@ class BenchOptions:
 
 
 def measure_environment(device: str) -> dict[str, Any]:
-    """Return the environment of rows measured here; two equal cards give the same environment."""
+    """Return the environment of rows that are measured on this machine. Two cards of the same kind
+    have the same environment.
+    """
     here = machine.here()
     environment = asdict(here.without_gpu() if device == "cpu" else here)
     environment["variables"].pop("CUDA_VISIBLE_DEVICES", None)

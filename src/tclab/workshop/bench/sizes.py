@@ -12,16 +12,19 @@ Sizes = Mapping[str, Mapping[str, Size]]
 
 @dataclass(frozen=True)
 class KernelSizes:
-    """The sizes of a kernel; `other_modes` are implementations other than PyTorch's."""
+    """The sizes of a kernel. `other_modes` are the names of implementations other than
+    PyTorch's.
+    """
 
     sizes: Sizes
     other_modes: tuple[str, ...] = ()
 
 
 def _matrix_sizes(*gpu: tuple[int, int]) -> Sizes:
-    """Return sizes in rows and columns: the given ones for a GPU, one for a CPU, a tiny one.
+    """Return sizes in rows and columns for each scale: the given sizes for a GPU, one size for a
+    CPU, and a tiny one.
 
-    The CPU's is larger than its last-level cache.
+    A matrix of the CPU's size is larger than the last-level cache.
     """
     by_scale = {"gpu": gpu, "cpu": ((4096, 4096),), "tiny": ((32, 64),)}
     return {
@@ -40,7 +43,7 @@ def _one_number_sizes(name: str, gpu: tuple[int, ...], cpu: tuple[int, ...], tin
 
 
 _LARGE, _SMALL = (16384, 8192), (4096, 1024)
-_WIDE = (8192, 32000)  # a batch of tokens over a vocabulary
+_WIDE = (8192, 32000)  # tokens of a batch, words of a vocabulary
 _TRITON = ("triton",)
 
 KERNELS: dict[str, KernelSizes] = {
@@ -91,7 +94,7 @@ CEILINGS: dict[str, Sizes] = {
     "launch_of_a_graph": {"gpu": {"20nodes": {}}},
 }
 
-#: Batches of the sweep over batches, by scale.
+#: Scale → the batches of the sweep over batches.
 BATCHES: dict[str, tuple[int, ...]] = {
     "gpu": (1, 8, 64, 512, 4096),
     "cpu": (1, 64),
@@ -99,7 +102,7 @@ BATCHES: dict[str, tuple[int, ...]] = {
 }
 
 
-#: Tokens in each text of the sweep over lengths, by scale.
+#: Scale → the numbers of tokens in the sweep over lengths of texts.
 LENGTHS: dict[str, tuple[int, ...]] = {
     "gpu": (64, 256, 1024, 4096),
     "cpu": (16, 128),

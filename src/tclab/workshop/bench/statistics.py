@@ -16,8 +16,8 @@ def spread(values: Sequence[float]) -> float:
 
 
 def median_ratio(before: Sequence[float], after: Sequence[float]) -> float:
-    """Return the median of the rounds' ratios before / after. A drift that both share cancels in a
-    ratio.
+    """Return the median of the rounds' ratios before / after. A drift that affects both times of a
+    round cancels in their ratio.
     """
     return statistics.median(b / a for b, a in zip(before, after))
 

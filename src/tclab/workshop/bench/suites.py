@@ -1,4 +1,4 @@
-"""Define the suites: cases, modes and their order, the most useful first. Imports no torch."""
+"""Define the suites: their cases and modes, the most useful ones first. Imports no torch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCALES = ("gpu", "cpu", "tiny")
 
 
 def list_steps(suite: str, scale: str) -> list[Step]:
-    """Return a suite's steps at a scale. Raises BadRequest if there is no such suite."""
+    """Return a suite's steps at a scale. Raises BadRequest if there is no suite of this name."""
     if suite not in NAMES:
         raise BadRequest(f"--suite {suite}", "is no suite", f"one of: {', '.join(NAMES)}")
     makers = {
@@ -116,13 +116,15 @@ def _list_cpu_steps(scale: str) -> Iterator[Step]:
 
 
 def select_cases(steps: Iterable[Step], patterns: Iterable[str]) -> list[Step]:
-    """Return the steps whose case's name contains one of the patterns; all without patterns."""
+    """Return the steps whose case has a name that contains one of the patterns; all steps without
+    patterns.
+    """
     patterns = list(patterns)
     return [s for s in steps if not patterns or any(p in s[0].name for p in patterns)]
 
 
 def select_modes(steps: Iterable[Step], modes: Collection[str]) -> list[Step]:
-    """Return the steps with only eager and these modes; all modes if none is named."""
+    """Return the steps with only eager and these modes; with all modes if `modes` is empty."""
     if not modes:
         return list(steps)
     fewer = ((case, tuple(m for m in own if m == EAGER or m in modes)) for case, own in steps)
@@ -135,9 +137,9 @@ def put_tuned_last(steps: Iterable[Step]) -> list[Step]:
 
 
 def select_missing(steps: Iterable[Step], rows: Collection[tuple[str, str]]) -> list[Step]:
-    """Return the steps with only the modes that have no row yet, each case and mode once.
+    """Return the steps with only the modes that have no row yet, without repeated cases and modes.
 
-    Each step contains eager, because we compare the other modes with it.
+    Each step contains eager, because the other modes are compared with eager.
     """
     planned, todo = set(rows), []
     for case, modes in steps:

@@ -16,8 +16,9 @@ IMPORTS = "TCLAB_BENCH_IMPORTS"
 class Task:
     """One case in one mode, for one worker.
 
-    `cache` is an empty folder for the compiler's caches. `lock` is the path of a lock that one
-    process holds while it uses the device fully. `threads` is the number of PyTorch's CPU threads.
+    `cache` is an empty folder for the compiler's caches. `lock` is the path of a lock, which a
+    process holds while it needs the device for itself. `threads` is the number of PyTorch's CPU
+    threads.
     """
 
     case: Case
@@ -31,8 +32,9 @@ class Task:
 class Answer(TypedDict, total=False):
     """A message from a worker.
 
-    After preparing: `status`, `reason` and `facts`. The status is ``ok``, ``memory`` (it is tried
-    again), or one of `rows.PROBLEMS`. After timing: `us`, the time of one call in µs.
+    After the preparation it has `status`, `reason` and `facts`. The status is ``ok``, ``memory``
+    (the task is tried again), or one of `rows.PROBLEMS`. After timing it has `us`, the time of one
+    call in µs.
     """
 
     status: str

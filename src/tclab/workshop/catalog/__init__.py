@@ -1,4 +1,4 @@
-"""List the functions and models that benchmarks time and that targets are verified on.
+"""List the functions and models that benchmarks time and on which targets are verified.
 
 `functions/` have one or a few kernels, `models/` are whole networks with random weights. There are
 two forms. An *example* (`example.Example`) is a function with its arguments at one size, registered
@@ -19,8 +19,8 @@ from tclab.workshop.catalog.example import EXAMPLES, Example
 def examples(corpus: str = "functions") -> dict[str, Example]:
     """Return the examples of a corpus by name, in the order of families and definitions.
 
-    The corpora are ``functions``, ``models``, which need timm and transformers to be made, and
-    ``operators``, PyTorch's operator database, which needs expecttest.
+    The corpora are ``functions``; ``models``, which need timm and transformers; and ``operators``,
+    which is PyTorch's operator database and needs expecttest.
     """
     if corpus == "operators":
         from tclab.workshop.catalog import operators

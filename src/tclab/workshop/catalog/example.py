@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-#: A function and its arguments, on the CPU; each call of a maker returns new ones.
+#: A function and its arguments on the CPU. Each call of `Example.make` returns a new pair.
 FunctionCall = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
@@ -14,8 +14,8 @@ FunctionCall = tuple[Callable[..., Any], tuple[Any, ...]]
 class Example:
     """A function to compile.
 
-    `make` returns the function and its arguments. With `backward` its gradient is compiled, too.
-    `options` are those of torch.compile.
+    `make` returns the function and its arguments. With `backward` the function's gradient is
+    compiled, too. `options` are options of torch.compile.
     """
 
     name: str

@@ -20,7 +20,7 @@ import torch
 from tclab.workshop.catalog.example import Example, FunctionCall
 
 TYPES = (torch.float32, torch.bfloat16, torch.float64, torch.int64, torch.bool)
-#: Samples of one operator in one type.
+#: The number of samples of one operator in one type.
 SAMPLES = 3
 
 
@@ -35,7 +35,7 @@ def list_examples() -> dict[str, Example]:
 
 def find(name: str) -> Example:
     """Return one example without drawing the samples of all operators. Raises KeyError if there is
-    none.
+    no such example.
     """
     operator, short, number = name.removeprefix("operators/").rsplit("-", 2)
     return _make_example(_database()[operator], getattr(torch, short), int(number))
@@ -96,9 +96,11 @@ def _make_samples(info: Any, dtype: torch.dtype, backward: bool) -> list[Any]:
 
 
 def _make_call(info: Any, dtype: torch.dtype, backward: bool, number: int) -> FunctionCall:
-    """Return a function of a sample's input, arguments and keyword arguments, and these three.
+    """Return the function to compile, and its arguments: the sample's input, arguments and keyword
+    arguments.
 
-    A device among the keyword arguments is the GPU: an operator that makes a tensor makes it there.
+    A device among the keyword arguments is replaced by the GPU, so that an operator that makes a
+    tensor makes it on the GPU.
     """
     sample = _make_samples(info, dtype, backward)[number]
     keywords = sample.kwargs | ({"device": "cuda"} if "device" in sample.kwargs else {})

@@ -11,7 +11,7 @@ import torch
 
 from tclab.workshop.catalog.example import FunctionCall
 
-#: A function that compiles a function; the identity for eager.
+#: A function that compiles a function; for eager it is the identity.
 Compile = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -92,7 +92,7 @@ def count_bytes(value: Any) -> int:
 def relative_error(result: Any, exact: Any) -> float:
     """Return ‖result − exact‖ / ‖exact‖ over all floating tensors; nan if one has a nan.
 
-    Integer tensors have to be equal: a difference makes the error infinite.
+    Integer tensors must be equal; a difference makes the error infinite.
     """
     off, scale = 0.0, 0.0
     for one, reference in zip(collect_tensors(result), collect_tensors(exact), strict=True):

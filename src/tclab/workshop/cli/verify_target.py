@@ -122,8 +122,8 @@ def verify_target(
 
 
 def _choose_target(name: str | None) -> Target:
-    """Return the named target, or that of this GPU. Raises TclabError if this GPU is another
-    one.
+    """Return the target called `name`, by default that of this GPU. Raises TclabError if this GPU
+    is not the named one.
     """
     named = get(name) if name else None
     here = machine.here().gpu
@@ -202,5 +202,6 @@ def _shorten_reason(row: FunctionRow) -> str:
     content = [line for line in lines if line and not line.startswith(("---", "+++", "@@"))]
     if not content or row["verdict"] == "identical":
         return ""
-    errors = [line for line in content if _ERROR.match(line)]  # the last line of a traceback
+    # lines with the error at the end of a traceback
+    errors = [line for line in content if _ERROR.match(line)]
     return errors[-1] if errors else content[0]

@@ -2,7 +2,8 @@
 
 ``python -m tclab.workshop.verify.choices OUT`` makes PyTorch time the products that a comparison's
 target side asked for; Inductor's own cache keeps the answers. The products are timed one at a time,
-as in a program that has the GPU to itself: compiles that share a GPU would disturb each other.
+as in a program that has the GPU to itself, because compiles that share a GPU would disturb each
+other's timings.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ Layout = tuple[list[int], tuple[int, ...], str]
 
 @dataclass(frozen=True)
 class Product:
-    """A matrix product, as one of Inductor's cache keys describes it.
+    """A matrix product, as described by one of Inductor's cache keys.
 
     `planned` says for each factor whether padding it costs nothing, because memory planning can
     allocate it padded; `added` is the layout of the summand of ``addmm``.
@@ -129,7 +130,9 @@ def record(keys: Sequence[str], out: Path, repeats: int) -> dict[str, Any]:
 
 
 def _make_row(key: str, pairs: Sequence[Timing]) -> dict[str, Any]:
-    """Return a product's row: the ratio unpadded / padded (min, median, max), and medians in µs."""
+    """Return a product's row: its time without padding divided by its time with padding (min,
+    median, max), and both median times in µs.
+    """
     ratios = [plain / padded for plain, padded in pairs]
     plain, padded = (statistics.median(times) * 1000 for times in zip(*pairs))
     spread = [round(n, 4) for n in (min(ratios), statistics.median(ratios), max(ratios))]

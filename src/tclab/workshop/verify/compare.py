@@ -79,7 +79,7 @@ def compare_all(names: Sequence[str], run: ComparisonOptions) -> ComparisonRepor
     chosen = select_examples(names, run.corpus)
     for side in (
         side for side in reversed(SIDES) if side in run.sides
-    ):  # the target's side lists the products to time
+    ):  # time the products that the target's side lists
         if side == "gpu":
             time_products(run)
         run_all(chosen, replace(run, sides=(side,)))
@@ -99,7 +99,9 @@ def _require_torch() -> None:
 
 
 def select_examples(names: Sequence[str], corpus: str = "functions") -> list[str]:
-    """Return the examples with these names or families; all if none is given."""
+    """Return the examples with these names or of these families; all examples if `names` is
+    empty.
+    """
     from tclab.workshop.catalog import examples
 
     known = examples(corpus)
@@ -111,7 +113,7 @@ def select_examples(names: Sequence[str], corpus: str = "functions") -> list[str
 
 
 def make_report(names: Sequence[str], out: Path) -> ComparisonReport:
-    """Return the report of all functions that both sides have a result of."""
+    """Return the report of all functions with a result on both sides."""
     done = [name for name in names if all(result_path(out, side, name).exists() for side in SIDES)]
     rows = [compare_function(name, *[load(out, side, name) for side in SIDES]) for name in done]
     report: ComparisonReport = {

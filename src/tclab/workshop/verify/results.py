@@ -19,10 +19,11 @@ COUNTS: tuple[Count, ...] = get_args(Count)
 
 
 class Variant(TypedDict):
-    """Another result of a target's compile, for the opposite answers to the GPU's timings.
+    """Another result of a target's compile, with the opposite answers to questions that the GPU
+    times.
 
-    Its `wrappers` replace `instead_of` wrappers of the main result, after the first `after` ones.
-    `questions` are what the GPU times.
+    Its `wrappers` replace `instead_of` wrappers of the main result, after the first `after`
+    wrappers. `questions` are the questions that the GPU times.
     """
 
     questions: list[str]
@@ -37,7 +38,7 @@ class Result(TypedDict, total=False):
     `status` is done, refused, failed or crashed; the last three have a `reason`. `wrappers` are the
     texts of the output code, one for each graph. A target's result also has `variants`, `gaps`
     (what it cannot show), `products` (keys of the products whose padding the GPU times), and
-    `otherwise`: the variants if each measured choice had gone the other way.
+    `otherwise` (the variants compiled with the opposite answer to each measured choice).
     """
 
     status: str
@@ -51,7 +52,9 @@ class Result(TypedDict, total=False):
 
 
 class KernelCounts(TypedDict):
-    """Counts of kernels. `measured` of the identical ones depend on a measured choice."""
+    """Counts of kernels. `measured` counts the identical kernels that depend on a measured
+    choice.
+    """
 
     kernels: int
     identical: int
@@ -105,7 +108,7 @@ def load(out: Path, side: str, name: str) -> Result:
 
 
 def read_report(path: Path) -> ComparisonReport:
-    """Read a report; verdicts from an earlier tclab get their present names."""
+    """Read a report. Verdicts that an earlier tclab wrote get the names that tclab uses now."""
     data = json.loads(path.read_text(encoding="utf-8"))
     data["functions"] = [
         row | {"verdict": rename_verdict(row["verdict"])} for row in data["functions"]
@@ -114,7 +117,9 @@ def read_report(path: Path) -> ComparisonReport:
 
 
 def rename_verdict(word: str) -> str:
-    """Return the present name of a verdict."""
+    """Return the name that tclab now uses for a verdict; earlier versions wrote ``open`` as ``one
+    of two``.
+    """
     return "open" if word == "one of two" else word
 
 

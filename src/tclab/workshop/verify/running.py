@@ -23,8 +23,9 @@ MODEL_SECONDS = 420
 class ComparisonOptions:
     """The options of a comparison, and whether it was interrupted.
 
-    Results are in `out`. `jobs` processes run at a time; none starts after `until`
-    (time.monotonic()) or an interrupt. Each model has its own process, functions share processes.
+    Results are in `out`. `jobs` processes run at a time; no process starts after `until`
+    (time.monotonic()) or after an interrupt. Each model has its own process, functions share
+    processes.
     """
 
     corpus: str
@@ -55,12 +56,12 @@ def run_all(names: list[str], run: ComparisonOptions) -> None:
         try:
             list(pool.map(lambda batch: _run_batch(batch, run), _make_batches(names, run)))
         except BaseException:
-            run.interrupted.set()  # otherwise the pool would wait for the remaining batches
+            run.interrupted.set()  # without this, the pool would wait for the remaining batches
             raise
 
 
 def time_products(run: ComparisonOptions) -> None:
-    """Let PyTorch time the products of all target results while nothing else uses the GPU.
+    """Let PyTorch time the products of all the target's results while nothing else uses the GPU.
 
     PyTorch keeps the answers in its cache, where the GPU's side finds them.
     """
@@ -80,7 +81,9 @@ def _make_batches(names: list[str], run: ComparisonOptions) -> list[Batch]:
 
 
 def _run_batch(batch: Batch, run: ComparisonOptions) -> None:
-    """Compile a batch in a process; if it dies, continue after the function that killed it."""
+    """Compile a batch in a process. If the process dies, continue with the next function in a new
+    one.
+    """
     names = batch.names
     while names and not run.is_over:
         output = _run_process(Batch(batch.side, names), run)

@@ -1,4 +1,4 @@
-"""Compile functions on one side: by plain ``torch.compile`` on the GPU, or for the target.
+"""Compile functions on one side: on the GPU with plain ``torch.compile``, or for the target.
 
 ``python -m tclab.workshop.verify.sides SIDE CORPUS TARGET OUT NAME…`` compiles the functions NAME.
 """
@@ -38,10 +38,10 @@ def compile_and_save(name: str, corpus: str, side: str, target: str, out: Path) 
 
 
 def _describe_error(name: str, corpus: str, side: str, error: Exception) -> Result:
-    """Return the result of a compile that raised. An error that the function raises without
-    torch.compile, too, is the function's own. Such an error counts as refused, like the errors that
-    a target names. On the GPU the text of the error may differ. A target's compile is compared with
-    a run on the CPU, where the text is the same.
+    """Return the result of a compile that raised. If the function raises the same error without
+    torch.compile, the result counts as refused, like the errors that a target names. On the GPU
+    only the type of the error must be the same. For a target, the function is run on the CPU, and
+    the text of the error must be the same, too.
     """
     import torch
 
@@ -50,7 +50,8 @@ def _describe_error(name: str, corpus: str, side: str, error: Exception) -> Resu
     if isinstance(error, TargetError):
         return {"status": "refused", "reason": str(error)}
     trace = traceback.format_exc()[-4000:]
-    if side == "gpu" and not torch.cuda.is_available():  # nothing runs there in eager, either
+    # without a GPU, nothing runs there in eager, either
+    if side == "gpu" and not torch.cuda.is_available():
         return {"status": "failed", "reason": trace}
     own = _find_eager_error(name, corpus, "cuda" if side == "gpu" else "cpu")
     if own and (side == "gpu" or (isinstance(error, type(own)) and str(own) in str(error))):
@@ -121,9 +122,10 @@ def _make_variant(graph: GraphAlternatives, variant: TargetVariant) -> Variant:
 
 
 def compile_on_gpu(example: Example) -> Result:
-    """Compile an example on this GPU as users do, by plain ``torch.compile``; return its code.
+    """Compile an example on this GPU with plain ``torch.compile``, as users do; return the output
+    code.
 
-    tclab changes nothing here: it only reads the code from PyTorch's structured trace.
+    tclab changes nothing in this compile. It only reads the code from PyTorch's structured trace.
     """
     import torch
 
@@ -132,7 +134,8 @@ def compile_on_gpu(example: Example) -> Result:
 
     fn, args = make_call(example, "cuda")
     fn = move_to_gpu(fn)
-    torch.compiler.reset()  # otherwise code that examples share would get symbolic sizes
+    # without a reset, code that several examples share would get symbolic sizes
+    torch.compiler.reset()
     output_code = OutputCode()
     with attach_trace_handler(output_code):
         result = torch.compile(fn, **example.options)(*args)
@@ -155,8 +158,8 @@ class OutputCode(logging.Handler):
 
 
 def make_call(example: Example, device: str) -> FunctionCall:
-    """Return an example's function, and its arguments as leaves on a device, so that both sides
-    differentiate by the same tensors, with the same strides and offsets.
+    """Return an example's function, and its arguments as leaf tensors on a device, so that both
+    sides compute gradients of the same tensors, with the same strides and offsets.
     """
     import torch
 

@@ -1,4 +1,5 @@
-"""Shorten a report: leave out the text of differences, so that the project can keep it.
+"""Shorten a report by leaving out the text of differences, so that the report is small enough to be
+committed.
 
 python -m tclab.workshop.verify.summary REPORT.json records/h200-torch2.11/whole_models.json
 """
@@ -45,7 +46,9 @@ def find_cause(verdict: str, reason: str) -> str:
 
 
 def main(path: Path, out: Path) -> None:
-    """Write a report's summary, a line for each row, with the date of the report's file."""
+    """Write a report's summary with a line for each row. Its date is the date of the report's
+    file.
+    """
     import datetime as dt
 
     day = dt.datetime.fromtimestamp(path.stat().st_mtime, dt.timezone.utc)

@@ -43,10 +43,10 @@ def _empty_row(name: str, gpu: Result, target: Result) -> FunctionRow:
 def _compare_exact(
     row: FunctionRow, on_gpu: list[Kernel], gpu: Result, target: Result
 ) -> FunctionRow:
-    """Compare with a target that gave one answer, character by character.
+    """Compare the kernels, character by character, with a target that has only one variant.
 
-    The order of the graphs' files does not count: a target compiles a backward together with its
-    forward, a GPU when it first runs.
+    The order of the graphs' files is ignored, because a target compiles a backward together with
+    its forward, and the GPU when the backward first runs.
     """
     there, ours = Counter(on_gpu), Counter(extract_kernels(target["wrappers"]))
     if target.get("gaps"):  # a refused kernel gets no number, so the numbers of others shift
@@ -92,7 +92,7 @@ def _name_agreement(count: int, same_calls: bool) -> str:
 
 
 def _count_measured(same: Counter[Kernel], target: Result) -> int:
-    """Count the kernels that would not be shown if each measured choice had the opposite answer."""
+    """Count the kernels that are missing if each measured choice gets the opposite answer."""
     otherwise = target.get("otherwise")
     if not otherwise:
         return 0
@@ -115,8 +115,8 @@ def _substitute(wrappers: list[str], variants: Sequence[Variant]) -> list[str]:
 class ShownKernels:
     """The kernels of a function that a target compiled in several variants.
 
-    Kernels that all variants have are `exact`. `first` are the further kernels of the main result,
-    `others` those of each variant. Names have no running numbers.
+    Kernels that all variants have are `exact`. `first` are the other kernels of the main result,
+    `others` the other kernels of each variant. The running numbers in kernels' names are removed.
     """
 
     exact: Counter[Kernel]
@@ -150,7 +150,7 @@ class ShownKernels:
 def _compare_variants(row: FunctionRow, on_gpu: list[Kernel], target: Result) -> FunctionRow:
     """Compare with a target that shows several variants, because the GPU times some choices.
 
-    The GPU must have all exact kernels, and each further one must be in a variant.
+    The GPU must have all exact kernels, and each of its other kernels must be in a variant.
     """
     shown, there = ShownKernels.from_result(target), Counter(map(_strip_number, on_gpu))
     same, rest = there & shown.exact, there - shown.exact

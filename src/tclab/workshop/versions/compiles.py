@@ -1,4 +1,4 @@
-"""Compile a corpus of the catalogue under this PyTorch; write a file with each snapshot.
+"""Compile a corpus of the catalogue under this PyTorch, and write each snapshot into a file.
 
 ``python -m tclab.workshop.versions.compiles FOLDER CORPUS TARGET [NAME…]`` compiles the functions
 that have no file in FOLDER. So it continues where another process stopped.
@@ -33,8 +33,8 @@ def main() -> None:
 
 
 def compile_example(example: Any, target: str, here: Provenance) -> dict[str, Any]:
-    """Return as JSON data an example's snapshot, or under ``failure`` the reason why it has
-    none.
+    """Return, as JSON data, an example's snapshot; if it does not compile, return the reason under
+    ``failure``.
     """
     import torch
 
@@ -44,7 +44,7 @@ def compile_example(example: Any, target: str, here: Provenance) -> dict[str, An
     torch.manual_seed(0)
     try:
         fn, arguments = example.make()
-        # The same answer for each version: for some of them alone there are measurements.
+        # Assume the same answer for each version, because only some versions have measurements.
         capture = capture_for(fn, target, [(arguments, {})], backward=example.backward,
                               options=example.options, assume={"pad": "yes"})  # fmt: skip
         snapshot = take_snapshot(capture, here, example.name, target)

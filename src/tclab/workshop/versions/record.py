@@ -2,9 +2,10 @@
 
     python -m tclab.workshop.versions.record COMPILES [SNIPPET…]
 
-COMPILES is the folder that `tclab.workshop.versions.compiles` filled under this PyTorch. We run the
-stale snippets, by default of all, and write ``records/versions/torch2.15.json``. A snippet that
-this machine cannot run, or that is not named, keeps its entry of an earlier record.
+COMPILES is the folder that `tclab.workshop.versions.compiles` filled under this PyTorch. The
+command runs the stale snippets among the named ones (by default among all), and writes
+``records/versions/torch2.15.json``. A snippet that this machine cannot run, or that is not named,
+keeps its entry from an earlier record.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def record(root: Path, captures: Path, names: Sequence[str]) -> Path:
 
 
 def _collect_runs(plan: Plan, chosen: Sequence[Snippet]) -> dict[str, Run]:
-    """Return each snippet's run under this PyTorch; run those that have none."""
+    """Return each snippet's run under this PyTorch; run the snippets that have no such run."""
     known = {each.name: claims.find_run(plan, each) for each in chosen}
     made = schedule.run((each for each in chosen if not known[each.name]), plan)
     return {name: run for name, run in {**known, **made}.items() if run}

@@ -2,9 +2,9 @@
 
     python -m tclab.workshop.versions.shadow [--only inductor|caches] [--jobs N] [SNIPPET…]
 
-A snippet with a backend of its own runs once with Inductor in that backend's place. One that calls
-`torch.compile` runs twice over one folder with PyTorch's graph caches on; the second run counts.
-Runs are kept below ``.tclab/shadow/``, so a stopped command goes on where it was.
+A snippet with its own backend runs once with Inductor in place of the backend. A snippet that calls
+`torch.compile` runs twice with the same cache folder and PyTorch's graph caches on; the second run
+counts. Runs are kept below ``.tclab/shadow/``, so a stopped command continues where it stopped.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ from tclab.system.project import project_root
 
 _RUNNERS = "tclab.site.engine.worker.shadow"
 
-#: Matches a snippet that may have a backend of its own, and one that may fill a graph cache. Such
-#: backends fill no cache, and `tclab.capture` leaves the caches off.
+#: Kind of run → pattern of the snippets that it may change: those that may have their own backend,
+#: and those that may fill a graph cache. Own backends fill no cache, and `tclab.capture` switches
+#: the caches off.
 _CONCERNED = {
     flips.INDUCTOR: re.compile(r"\bbackend\b|CompileCounter"),
     flips.CACHES: re.compile(
@@ -38,7 +39,8 @@ _CONCERNED = {
 }
 
 
-#: Inductor takes longer than the backend for which a snippet's time limit was chosen.
+#: The factor on a snippet's time limit, because Inductor takes longer than the backend for which
+#: the limit was chosen.
 _PATIENCE = 4.0
 
 
@@ -51,7 +53,7 @@ class Shadow:
     store: Path
 
     def select(self, candidates: Iterable[Snippet]) -> list[Snippet]:
-        """Select the snippets that this kind of run may change, and give each its runner."""
+        """Return the snippets that this kind of run may change, each with the runner for it."""
         runner = "run_with_inductor" if self.kind == flips.INDUCTOR else "run_claims"
         concerned = (
             snippet
@@ -73,7 +75,8 @@ class Shadow:
         if self.kind == flips.INDUCTOR:
             with Pool(self.store / "cache", schedule.should_warm(chosen)) as pool:
                 return _run_unknown(self._plan("runs"), chosen, pool, jobs)
-        # A snippet that measures times would get a cache of its own.
+        # Run these snippets as if they measured no times, because a timed snippet gets a cache of
+        # its own.
         timed = {snippet.name for snippet in chosen if snippet.alone}
         chosen = [replace(snippet, alone=False) for snippet in chosen]
         warm = schedule.should_warm(chosen)
@@ -82,7 +85,7 @@ class Shadow:
                 others = [snippet for snippet in chosen if snippet.name not in timed]
                 runs = _run_unknown(plan, others, pool, jobs)
                 runs |= _run_unknown(plan, [s for s in chosen if s.name in timed], pool, 1)
-        return runs  # the runs of the second plan
+        return runs  # return the runs of the second plan
 
     def _plan(self, name: str) -> Plan:
         return Plan(self.root, Store(self.store / name))
@@ -94,7 +97,7 @@ def _whole_text(snippet: Snippet) -> str:
 
 
 def _run_unknown(plan: Plan, chosen: Sequence[Snippet], pool: Pool, jobs: int) -> dict[str, Run]:
-    """Run the snippets whose end, good or bad, is not known; return all runs by name."""
+    """Run the snippets that have neither a good nor a failed run; return all runs by name."""
     known = {snippet.name: run for snippet in chosen if (run := _known_run(plan, snippet))}
     todo = [snippet for snippet in chosen if snippet.name not in known]
     return known | schedule.run(todo, plan, jobs=jobs, pool=pool, on_event=_print_end)
@@ -115,7 +118,9 @@ def _print_end(event: events.Event) -> None:
 
 
 def map_flips(run: Run) -> dict[str, str]:
-    """Map each flipped claim to its cause; if the run ended early, map the snippet itself."""
+    """Map each flipped claim to its cause; if the run ended early, map the snippet's own name to
+    the cause.
+    """
     failure = run.failure
     if failure and (failure.cause != "assertion" or failure.traceback):
         return {run.snippet: f"{failure.cause}: {failure.message}"}

@@ -26,7 +26,8 @@ def time_calls(
 ) -> float:
     """Return the mean time of one call in µs over `calls` calls, by GPU events or the host's clock.
 
-    The calls follow each other as in a program, so the launch time counts if the device waits.
+    The calls follow each other as in a program, so the time of launches counts if the device waits
+    for them.
     """
     if device != "cuda":
         start = time.perf_counter()
@@ -52,7 +53,9 @@ def time_one_call(fn: Callable[..., Any], arguments: tuple[Any, ...], device: st
 
 
 def last_cache(device: str) -> int:
-    """Return the bytes of the device's last-level cache; 64 MiB if a CPU does not say."""
+    """Return the bytes of the device's last-level cache; 64 MiB if the size of a CPU's cache is
+    unknown.
+    """
     if device == "cuda":
         return int(torch.cuda.get_device_properties(0).L2_cache_size)
     sizes = [_parse_size(path) for path in _CACHES.glob("index*/size")]
@@ -72,7 +75,9 @@ def reset_peak_memory(device: str) -> None:
 
 
 def peak_bytes(device: str) -> int:
-    """Return the peak bytes of tensors since `reset_peak_memory`; on a CPU, of the process."""
+    """Return the peak bytes of tensors since `reset_peak_memory`; on a CPU, the peak bytes of the
+    process.
+    """
     if device == "cuda":
         return int(torch.cuda.max_memory_allocated())
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

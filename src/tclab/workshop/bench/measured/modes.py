@@ -11,7 +11,7 @@ import torch
 from tclab.workshop.bench.case import AUTOTUNE, DEFAULT, DESCENT, DYNAMIC, EAGER, GRAPHS
 from tclab.workshop.catalog.subject import Compile, Subject, eager
 
-#: Options of `torch.compile`. All modes but `DYNAMIC` compile each size separately.
+#: Mode → the options of `torch.compile`. All modes but `DYNAMIC` compile each size separately.
 OPTIONS: dict[str, dict[str, Any]] = {
     DEFAULT: {},
     GRAPHS: {"mode": GRAPHS},

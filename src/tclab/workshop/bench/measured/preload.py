@@ -1,7 +1,7 @@
 """Import torch and other packages in the process that workers are forked from.
 
-So no row contains the time of these imports. This process compiles nothing and does not use the
-device: a fork of a process that uses CUDA cannot use it.
+So no row contains the time of these imports. This process neither compiles nor uses the device,
+because the fork of a process that uses CUDA cannot use CUDA.
 """
 
 from __future__ import annotations

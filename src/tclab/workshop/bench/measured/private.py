@@ -30,9 +30,9 @@ def import_compiler_modules() -> None:
 
 
 def read_counters() -> Facts:
-    """Return the counts of this process's compiles; nothing if PyTorch lacks the private names.
+    """Return the counts of this process's compiles; empty if PyTorch lacks the private names.
 
-    Inductor counts `ir_bytes` over its fused kernels, each read and each write once.
+    `ir_bytes` is Inductor's count of the bytes that its fused kernels read and write.
     """
     if describe_missing(NAMES[:3]):
         return {}
@@ -49,7 +49,7 @@ def read_counters() -> Facts:
 
 
 def enable_byte_count() -> None:
-    """Make Inductor count `ir_bytes`, which it does only while it logs its metrics."""
+    """Make Inductor count `ir_bytes`. It counts them only while it logs its metrics."""
     if not describe_missing(NAMES[4:]):
         from torch._logging import set_logs
 

@@ -1,4 +1,6 @@
-"""Prepare one case in one mode in a process of its own, check its result, time it on demand."""
+"""Prepare one case in one mode in a process of its own, check the result, and time calls on
+request.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,7 @@ def build_subject(case: Case, device: str) -> Subject:
 
 
 class PreparedCase:
-    """A case in one mode, warm and checked. A row keeps its `facts`."""
+    """A case in one mode that is warmed up and checked. Its `facts` go into the row."""
 
     def __init__(self, task: Task) -> None:
         self.device = task.device
@@ -107,7 +109,9 @@ class PreparedCase:
             private.serialize_tuning(functools.partial(hold_lock, task.lock))
 
     def _make_input_sets(self) -> list[tuple[Any, ...]]:
-        """Return sets of inputs of twice the last-level cache together; at most `MOST_SETS`."""
+        """Return enough sets of inputs to fill the last-level cache twice, but at most
+        `MOST_SETS`.
+        """
         first, cache = self.subject.inputs(0), devices.last_cache(self.device)
         each = max(1, count_bytes(first))
         number = min(MOST_SETS, max(2, math.ceil(2 * cache / each)))
@@ -115,7 +119,9 @@ class PreparedCase:
         return [first, *(self.subject.inputs(seed) for seed in range(1, number))]
 
     def _warm_up(self, least: int = 4, most: int = 24) -> None:
-        """Call until three calls in a row are about as fast as the fastest; note the extra time."""
+        """Call until three successive calls are about as fast as the fastest one; record the extra
+        time.
+        """
         self.facts["first_s"] = devices.time_one_call(self.run, self.inputs[0], self.device)
         times: list[float] = []
         while len(times) < most and not (len(times) >= least and is_steady(times)):
@@ -147,8 +153,8 @@ class PreparedCase:
     def _record_costs(self, mode: str) -> None:
         """Record the peak memory of a warm call, its minimum traffic, and the compiler's counts.
 
-        `flops` are those of products, convolutions and attention, as torch's FlopCounterMode
-        counts them; `least_bytes` has each input, weight and output once.
+        `flops` counts the operations of products, convolutions and attention as torch's
+        FlopCounterMode does. `least_bytes` counts each input, weight and output once.
         """
         devices.reset_peak_memory(self.device)
         results = self.run(*self.inputs[0])
@@ -170,7 +176,9 @@ class PreparedCase:
         return int(counter.get_total_flops())
 
     def serve(self, calls: int, pipe: Connection) -> None:
-        """Time `calls` calls and send the time of one; for 0 calls free unused memory."""
+        """For each request time `calls` calls and send the time of one call; for 0 calls free
+        unused memory.
+        """
         if calls:
             pipe.send({"us": self.time_calls(calls)})
         else:
@@ -182,7 +190,9 @@ class PreparedCase:
             torch.cuda.empty_cache()
 
     def time_calls(self, calls: int) -> float:
-        """Return the time of one call in µs, over `calls` calls after one that does not count."""
+        """Return the mean time of one call in µs over `calls` calls, after one call that does not
+        count.
+        """
         self.run(*self.inputs[-1])
         return devices.time_calls(self.run, self.inputs, calls, self.device)
 

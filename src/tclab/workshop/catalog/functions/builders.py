@@ -13,7 +13,7 @@ Inputs = Callable[[int], tuple[Any, ...]]
 
 
 def seed_inputs(make: Callable[[], tuple[Any, ...]]) -> Inputs:
-    """Return a function from a seed to inputs, which are equal for equal seeds."""
+    """Return a function that makes inputs from a seed. Equal seeds give equal inputs."""
 
     def inputs(seed: int) -> tuple[Any, ...]:
         torch.manual_seed(seed)
@@ -25,7 +25,9 @@ def seed_inputs(make: Callable[[], tuple[Any, ...]]) -> Inputs:
 def forward(
     fn: Callable[..., Any], make_inputs: Callable[[], tuple[Any, ...]], device: str, **more: Any
 ) -> Subject:
-    """Return a subject that calls the function without gradients; `more` are further fields."""
+    """Return a subject that calls the function without gradients. `more` are further fields of the
+    Subject.
+    """
     return Subject(
         make=lambda compile_: compile_(fn),
         inputs=seed_inputs(make_inputs),

@@ -55,7 +55,7 @@ def _float8(device: str, n: int) -> Subject:
 
 
 def launch(device: str) -> Subject:
-    """Run an operator on one number, which costs as much as its launch."""
+    """Run an operator on one number, so that the time is that of the launch."""
     one = torch.zeros(1, device=device)
     return _make_subject(one.copy_, lambda _: (torch.ones(1, device=device),))
 

@@ -52,7 +52,9 @@ def swiglu(device: str, *, rows: int, columns: int) -> Subject:
 
 
 def rotary(device: str, *, tokens: int) -> Subject:
-    """Apply rotary positions to [1, heads, tokens, 128], one half against the other."""
+    """Apply rotary positions to [1, heads, tokens, 128], rotating one half of the last dimension
+    against the other.
+    """
 
     def fn(q: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
         left, right = q.chunk(2, dim=-1)
@@ -73,7 +75,9 @@ def dropout(device: str, *, rows: int, columns: int) -> Subject:
         return F.dropout(F.relu(x) + 1.0, 0.1, training=True)
 
     def shares(run: Callable[..., Any], arguments: tuple[Any, ...]) -> torch.Tensor:
-        """Return the share of kept elements, and the mean ratio of these to their right values."""
+        """Return the share of kept elements, and the mean ratio of the kept elements to their right
+        values.
+        """
         out, x = run(*arguments), arguments[0]
         kept = out != 0
         right = (F.relu(x.double()) + 1.0) / 0.9
@@ -95,7 +99,9 @@ def dropout(device: str, *, rows: int, columns: int) -> Subject:
 
 
 def _find_triton_kernel(name: str) -> dict[str, Callable[..., Any]]:
-    """Return a hand-written Triton kernel under ``triton``; nothing without Triton."""
+    """Return a hand-written Triton kernel under the key ``triton``; an empty mapping without
+    Triton.
+    """
     try:
         from tclab.workshop.catalog.functions import triton_kernels
     except ImportError:
@@ -157,7 +163,9 @@ def _rms_norm(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
 
 
 def _rows(device: str, rows: int, columns: int, vectors: int, grad: bool) -> tuple[Any, ...]:
-    """Return x of [rows, columns], vectors of [columns], and with `grad` a result's gradient."""
+    """Return x [rows, columns], `vectors` vectors [columns], and with `grad` the gradient of a
+    result.
+    """
     wide = [random(device, rows, columns, grad=grad)]
     wide += [random(device, columns, grad=grad) for _ in range(vectors)]
     return (*wide, random(device, rows, columns)) if grad else tuple(wide)
@@ -204,7 +212,9 @@ def matmul_bias_gelu(device: str, *, n: int) -> Subject:
 
 
 def matmul_fp8(device: str, *, n: int) -> Subject:
-    """Compute relu(x @ wᵀ) in bfloat16, of n × n float8 matrices with one scale each."""
+    """Compute relu(x @ wᵀ) in bfloat16 for n × n float8 matrices x and w, with one scale for each
+    matrix.
+    """
 
     def fn(x: torch.Tensor, w: torch.Tensor, sx: torch.Tensor, sw: torch.Tensor) -> torch.Tensor:
         return F.relu(torch._scaled_mm(x, w.t(), sx, sw, out_dtype=torch.bfloat16))
@@ -220,7 +230,9 @@ def matmul_fp8(device: str, *, n: int) -> Subject:
 
 
 def attention(device: str, *, tokens: int) -> Subject:
-    """Compute causal attention of [2, 16, tokens, 64]; `exact` goes head by head to save memory."""
+    """Compute causal attention of [2, 16, tokens, 64]. `exact` computes one head at a time to save
+    memory.
+    """
 
     def fn(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
         return F.scaled_dot_product_attention(q, k, v, is_causal=True)
@@ -277,7 +289,7 @@ def gather(device: str, *, rows: int, columns: int) -> Subject:
 
 
 def scatter_add(device: str, *, rows: int, columns: int) -> Subject:
-    """Add each row to a random row of a table with a quarter as many, in float32."""
+    """Add each row to a random row of a table with a quarter as many rows, in float32."""
 
     def fn(x: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
         dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
@@ -291,7 +303,7 @@ def scatter_add(device: str, *, rows: int, columns: int) -> Subject:
 
 
 def transpose_add(device: str, *, rows: int, columns: int) -> Subject:
-    """Add yᵀ to x: one of the two is read across its rows."""
+    """Add yᵀ to x, so that one of the two is read across its rows."""
 
     def inputs() -> tuple[torch.Tensor, ...]:
         return random(device, rows, columns), random(device, columns, rows)

@@ -222,7 +222,7 @@ def causal_attention() -> FunctionCall:
 
 
 class Block(nn.Module):
-    """A transformer block: attention written out, then an MLP, each with a norm before."""
+    """A transformer block: attention written out, then an MLP, each after a norm."""
 
     def __init__(self, width: int) -> None:
         super().__init__()

@@ -1,4 +1,6 @@
-"""Hand-written Triton kernels, with one program for each row, as a reference for good speed."""
+"""Define hand-written Triton kernels, with one program for each row, as a reference for good
+speed.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def _rms_norm(x, weight, out, columns, WIDTH: tl.constexpr):
 
 
 def _launch_options(width: int) -> dict[str, int]:
-    """Return the launch options that keep a row in registers: 16 elements a thread, ≤ 32 warps."""
+    """Return the launch options with which a row stays in registers: 16 elements in each thread, at
+    most 32 warps.
+    """
     block = triton.next_power_of_2(width)
     return {"WIDTH": block, "num_warps": max(1, min(32, block // 512))}
 

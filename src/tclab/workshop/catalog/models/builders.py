@@ -52,8 +52,8 @@ def make_training(
     """Return a subject that runs a training step.
 
     A step is the forward under autocast to bfloat16, the loss, the backward and PyTorch's fused
-    AdamW. The last input is the target of the loss. Weights are float32. We compare the change of
-    each parameter with that of a step in float64 from the same state.
+    AdamW. The last input is the target of the loss. Weights are float32. The change of each
+    parameter is compared with its change in a float64 step from the same state.
     """
     model = disable_dropout(model.to(device)).train()
     step = TrainingStep(model, loss, device)
@@ -80,7 +80,9 @@ class TrainingStep:
         return torch.optim.AdamW(parameters, lr=1e-5, fused=True)
 
     def make(self, compile_: Compile) -> Callable[..., torch.Tensor]:
-        """Return a step with the compiled model; loss and optimizer are not compiled."""
+        """Return a function that runs a step with the compiled model. Loss and optimizer are not
+        compiled.
+        """
         forward = compile_(self.model)
 
         def step(*arguments: Any) -> torch.Tensor:

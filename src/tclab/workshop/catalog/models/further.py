@@ -1,7 +1,7 @@
 """Register networks of timm and transformers that test the rules for targets, in inference and
 training.
 
-No rule was written with one of them in mind: they were chosen before they were compared.
+No rule was written for these networks, because they were chosen before they were compared.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tclab.workshop.catalog.example import FunctionCall, add
 from tclab.workshop.catalog.models import vision
 from tclab.workshop.catalog.models.networks import LANGUAGE, MASKED, Network, tokens
 
-#: Name → batch, side of the image in pixels.
+#: Name → (batch, side of the image in pixels).
 IMAGES = {
     "eva02_tiny_patch14_224": (2, 224),
     "vit_relpos_small_patch16_224": (2, 224),

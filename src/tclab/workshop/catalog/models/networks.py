@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-#: Heads by which transformers chooses the model's class. Each other head is the end of the class's
+#: The heads that are names of transformers' auto classes. Any other head is the end of a class's
 #: name.
 ENCODER, CAUSAL, PAIR = "AutoModel", "AutoModelForCausalLM", "AutoModelForSeq2SeqLM"
 LANGUAGE, MASKED, GENERATION = "ForCausalLM", "ForMaskedLM", "ForConditionalGeneration"
@@ -49,7 +49,7 @@ def _import_transformers() -> Any:
 _TWO = {"num_hidden_layers": 2}
 _WIDE = {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072}
 _NARROW = {"hidden_size": 512, "num_attention_heads": 8, "intermediate_size": 2048}
-#: A decoder like present models, with a small model's width.
+#: A decoder like those of current models, with the width of a small model.
 _DECODER = {
     **_TWO,
     "hidden_size": 512,

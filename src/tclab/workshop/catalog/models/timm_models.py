@@ -22,7 +22,9 @@ def _model(name: str, pixels: int, device: str) -> nn.Module:
 
 
 def _images(batch: int, pixels: int, dtype: torch.dtype, device: str) -> Callable[[int], Any]:
-    """Return images of [batch, 3, pixels, pixels] from a seed; channels last on a GPU for speed."""
+    """Return a function that makes images [batch, 3, pixels, pixels] from a seed, in channels-last
+    layout on a GPU for speed.
+    """
     layout = torch.channels_last if device == "cuda" else torch.contiguous_format
 
     def inputs(seed: int) -> tuple[torch.Tensor]:

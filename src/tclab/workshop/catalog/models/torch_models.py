@@ -50,7 +50,9 @@ class PixelAttention(nn.Module):
 
 
 class UNet(nn.Module):
-    """A denoiser as in diffusion models: down, through, up, with skips and an embedded time."""
+    """A denoiser as in diffusion models: a down path, a middle, an up path with skip connections,
+    and a time embedding.
+    """
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -85,7 +87,9 @@ class UNet(nn.Module):
 
 
 class DLRM(nn.Module):
-    """A recommender: embeddings of categories, an MLP of numbers, their products, an MLP."""
+    """A recommender: embeddings of categories and an MLP of numbers, then their pairwise products,
+    then an MLP.
+    """
 
     def __init__(self, tables: int, rows: int, width: int) -> None:
         super().__init__()
@@ -160,10 +164,10 @@ def _make_on(device: str, make: Callable[[], nn.Module]) -> nn.Module:
 
 
 def _random(device: str, *parts: tuple[str, tuple[int, ...]], to: int = 1000) -> Inputs:
-    """Return a function from a seed to random arguments of these kinds and shapes.
+    """Return a function that makes random arguments of these kinds and shapes from a seed.
 
-    ``float`` are normal numbers in the device's dtype, ``single`` in float32, ``int`` integers
-    below `to`.
+    The kinds are ``float`` (normally distributed, in the device's dtype), ``single`` (the same in
+    float32) and ``int`` (integers below `to`).
     """
 
     def make_tensor(kind: str, shape: tuple[int, ...]) -> torch.Tensor:

@@ -45,15 +45,17 @@ def _model(name: str, device: str) -> nn.Module:
 
 
 def _inputs(name: str, batch: int, tokens: int, device: str) -> Callable[[int], tuple[Any, ...]]:
-    """Return random tokens below 1000, which each vocabulary here has; sound for speech."""
+    """Return a function that makes random tokens below 1000, which are in each model's vocabulary,
+    or sound for a speech model.
+    """
 
     def inputs(seed: int) -> tuple[torch.Tensor, ...]:
         torch.manual_seed(seed)
         text = torch.randint(5, 1000, (batch, tokens), device=device)
         dtype = inference_dtype(device)
-        if name == "wav2vec2_base":  # five seconds at 16 kHz
+        if name == "wav2vec2_base":  # sound of five seconds at 16 kHz
             return (torch.randn(batch, 80000, device=device, dtype=dtype),)
-        if name == "whisper_base":  # thirty seconds as a spectrogram [batch, 80, 3000]
+        if name == "whisper_base":  # sound of thirty seconds as a spectrogram [batch, 80, 3000]
             return torch.randn(batch, 80, 3000, device=device, dtype=dtype), text[:, :64]
         return (text, text.flip(0)) if WHOLE[name].head == PAIR else (text,)
 
@@ -72,8 +74,8 @@ def text(device: str, *, name: str, tokens: int, batch: int, tiny: int = 0) -> S
 def text_training(device: str, *, name: str, tokens: int, batch: int, tiny: int = 0) -> Subject:
     """Train one step.
 
-    The loss of an encoder is the mean square difference between its output and random numbers, else
-    the cross entropy of the next token.
+    The loss of an encoder is the mean square difference between its output and random numbers; the
+    loss of any other model is the cross entropy of the next token.
     """
     make_arguments = _inputs(name, batch, tokens, device)
     encoder = WHOLE[name].head == ENCODER

@@ -11,7 +11,7 @@ import torch
 
 from tclab.workshop.catalog.example import FunctionCall, add
 
-#: Name → batch, side of the image in pixels.
+#: Name → (batch, side of the image in pixels).
 MODELS = {
     "resnet18": (2, 224),
     "vit_tiny_patch16_224": (2, 224),

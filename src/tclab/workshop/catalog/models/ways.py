@@ -1,4 +1,4 @@
-"""Register models run in other ways: dtypes, formats, symbolic sizes, CUDA graphs, a cache."""
+"""Register models with other dtypes, memory formats, symbolic sizes, CUDA graphs, or a cache."""
 
 from __future__ import annotations
 

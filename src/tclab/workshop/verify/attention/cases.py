@@ -1,4 +1,4 @@
-"""Make calls of scaled_dot_product_attention: all usual ones, and a random sample of others.
+"""Make calls of scaled_dot_product_attention: all usual calls, and a random sample of others.
 
 A case is written as a few short values, so a readable file can hold thousands.
 """
@@ -28,9 +28,10 @@ FUSED = ("flash", "efficient", "cudnn")
 
 @dataclass(frozen=True)
 class Case:
-    """One call: batch, numbers of heads, sequence lengths, head sizes, and options.
+    """One call of attention: batch, numbers of heads, sequence lengths, head sizes, and options.
 
-    `backends` are the allowed ones, joined by ``+``, in the user's order after ``>``; '' for all.
+    `backends` are the allowed backends joined by ``+``; after ``>`` they are in the user's order;
+    '' allows all.
     """
 
     dtype: str = "f16"
@@ -73,7 +74,8 @@ class Case:
     def machine(self, capability: tuple[int, int], cudnn: int) -> Machine:
         """Return a machine with the case's switches.
 
-        The user's order gets the missing backends, as with ``sdpa_kernel(set_priority=True)``.
+        The backends that are missing in the user's order are appended, as
+        ``sdpa_kernel(set_priority=True)`` does.
         """
         others = (name for name in BACKENDS if name not in self.order)
         order = (*self.order, *others) if self.order else ()
@@ -215,7 +217,9 @@ LENGTHS = ((128, 128), (1, 128), (128, 1), (64, 192), (77, 77))
 
 
 def make_cases(drawn: int = 4000) -> list[Case]:
-    """Return the usual calls, then `drawn` random ones, always the same, without repeats."""
+    """Return the usual calls, then `drawn` random calls, without repeats. The result is always the
+    same.
+    """
     rng = random.Random(20261121)
     draws = (_draw_case(rng) for _ in range(drawn))
     return list(dict.fromkeys(itertools.chain(_usual_cases(), draws)))
@@ -258,7 +262,9 @@ def _change_lengths(pick: Pick, case: Case) -> dict[str, Any]:
 
 
 def _change_to_many(pick: Pick, case: Case) -> dict[str, Any]:
-    """Change batch or heads to about the limit of 65535, with short sequences to fit memory."""
+    """Change the batch or the heads to about the limit of 65535, with short sequences so that the
+    call fits into memory.
+    """
     sizes = {"queries": pick((1, 2)), "keys": 2, "size": 8, "value_size": 8}
     if pick((True, False)):
         return {"batch": pick((65535, 65536)), "heads": 1, "key_heads": 1, "value_heads": 1} | sizes
@@ -272,7 +278,7 @@ def _change_mask(pick: Pick, case: Case) -> dict[str, Any]:
 
 
 def _backend_choices() -> Iterator[str]:
-    """Yield values of `backends`: some switched off, or in the user's order."""
+    """Yield values of `backends` with some backends switched off, or with the user's order."""
     for count in (1, 2, 3):
         yield from ("+".join((*names, "math")) for names in itertools.combinations(FUSED, count))
     yield from FUSED

@@ -74,7 +74,7 @@ def check_capability(name: str, folder: Path | None, drawn: int) -> int:
     """Check one capability in this process; return the exit status."""
     version = report.installed_rules()
     assert version is not None
-    warnings.simplefilter("ignore")  # PyTorch warns of each refused call
+    warnings.simplefilter("ignore")  # ignore PyTorch's warning of each refused call
     major, _, minor = name.partition(".")
     capability = int(major), int(minor)
     with pretend_gpu(capability):
@@ -94,7 +94,8 @@ def check_capability(name: str, folder: Path | None, drawn: int) -> int:
 @contextmanager
 def pretend_gpu(capability: Capability) -> Iterator[None]:
     """Allow fake GPU tensors, and make PyTorch choose as on a GPU of this capability."""
-    with stand_in.fake_gpu(targets.get("h200")):  # any target: fake tensors have no capability
+    # any target will do, because fake tensors have no capability
+    with stand_in.fake_gpu(targets.get("h200")):
         pytorch_rules.set_capability(capability)
         with torch_answers.fake_mode():
             tensor = torch.empty(1, 1, 8, 8, device="cuda", dtype=torch.float16)
@@ -106,7 +107,7 @@ def pretend_gpu(capability: Capability) -> Iterator[None]:
 def compare_concrete_calls(
     capability: Capability, version: AttentionRules, drawn: int
 ) -> list[report.AnswerPair]:
-    """Return PyTorch's and the rules' answer for each case, on fake tensors."""
+    """Return PyTorch's answer and the rules' answer for each case, asked with fake tensors."""
     rows = []
     with torch_answers.fake_mode():
         for case in make_cases(drawn):

@@ -1,11 +1,11 @@
 """Ask PyTorch's compiled choice of attention about a GPU that this machine lacks.
 
-``_fused_sdp_choice`` of a CUDA build asks four functions about the GPU: how many there are, which
-is current, and for its properties, of which it reads the compute capability. Without a driver the
-four functions fail. We overwrite the first bytes of each in memory with a jump to a function that
-answers for a capability. The order of kernels and all conditions stay the library's own machine
-code, so its answer is the answer of this release on such a GPU. The library asks the installed
-cuDNN for its version.
+In a CUDA build ``_fused_sdp_choice`` asks four functions about the GPU: how many GPUs there are,
+which one is current, and what its properties are, of which it reads the compute capability. Without
+a driver the four functions fail. This module overwrites the first bytes of each function in memory
+with a jump to a function that answers for a given capability. The order of kernels and all
+conditions are still computed by the library's own machine code, so the answer is that of this
+release on such a GPU. The library asks the installed cuDNN for its version.
 
 Linux on x86-64 only. The change cannot be undone: use a separate process.
 """
@@ -21,7 +21,8 @@ from typing import Any
 
 import torch
 
-#: Where ``cudaDeviceProp`` of CUDA 12 and 13 holds ``major`` and ``minor`` (driver_types.h).
+#: The offset in bytes of ``major`` in ``cudaDeviceProp`` of CUDA 12 and 13; ``minor`` follows
+#: (driver_types.h).
 _MAJOR = 360
 _PROPERTIES = ctypes.create_string_buffer(8192)
 
@@ -43,7 +44,9 @@ _REPLACEMENTS: dict[str, dict[str, Any]] = {
 
 
 def explain_unsupported() -> str:
-    """Return why this machine or PyTorch does not support this module's change; '' if both do."""
+    """Return why `set_capability` cannot work on this machine or with this PyTorch; '' if it
+    can.
+    """
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return "it is done on Linux on x86-64 only"
     return "" if torch.version.cuda else f"torch {torch.__version__} is not built for CUDA"

@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--drawn", type=int, default=4000, help="random cases. Default: 4000")
     options = parser.parse_args(arguments)
-    warnings.simplefilter("ignore")  # PyTorch warns of each refused call
+    warnings.simplefilter("ignore")  # ignore PyTorch's warning of each refused call
     version = report.installed_rules()
     if not torch.cuda.is_available() or version is None:
         print(f"torch {torch.__version__}: no GPU here, or no rules for this version")

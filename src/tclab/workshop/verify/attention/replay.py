@@ -26,7 +26,9 @@ LETTERS = {"math": "m", "flash": "f", "efficient": "e", "cudnn": "c", "error": "
 
 @dataclass(frozen=True)
 class Column:
-    """The source of answers: a PyTorch with its cuDNN, a capability, and the device, if any."""
+    """The source of a column of answers: a PyTorch with its cuDNN, a compute capability, and the
+    device, if there was one.
+    """
 
     torch: tuple[int, int]
     capability: tuple[int, int]
@@ -46,8 +48,8 @@ class Answers:
     rows: tuple[tuple[str, Case], ...]
 
     def wrong(self, every: int = 1) -> dict[Column, list[Case]]:
-        """Map each column to the calls that the rules answer differently, among each `every`-th
-        call.
+        """Map each column to the calls for which the rules give another answer. Only each
+        `every`-th call is compared.
         """
         wrong: dict[Column, list[Case]] = {column: [] for column in self.columns}
         for letters, case in self.rows[::every]:
@@ -61,7 +63,7 @@ class Answers:
 
 
 def read(path: Path | None = None) -> Answers:
-    """Read recorded answers from a file; by default from ``answers.txt``."""
+    """Read recorded answers from a file, by default from ``answers.txt``."""
     path = path or ANSWERS
     head: list[Column] = []
     rows: list[tuple[str, Case]] = []

@@ -35,7 +35,7 @@ def time_answers(ask: Callable[[], list[AnswerPair]]) -> tuple[list[AnswerPair],
 def describe_run(
     rows: list[AnswerPair], gpu: str, capability: tuple[int, int], seconds: float
 ) -> dict[str, str]:
-    """Map names to values: the machine, and how often the rules were right."""
+    """Return facts about a run by name: the machine, and how often the rules were right."""
     return {
         "torch": torch.__version__,
         "commit": torch.version.git_version,

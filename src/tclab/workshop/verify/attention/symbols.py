@@ -2,7 +2,7 @@
 add.
 
 A call is written as ``f16 b=4 s=37 u=? q:b,8,s,64 k:b,8,s,64 mask:1,1,s,s causal``: symbols with
-a hint, or ``?`` for no hint; sizes; flags. Without ``v:`` the value has the sizes of the key.
+their hint (``?`` for no hint), sizes, and flags. Without ``v:`` the value has the sizes of the key.
 """
 
 from __future__ import annotations
@@ -106,7 +106,9 @@ def parse(line: str) -> SymbolicCall:
 def compare_symbolic_calls(
     capability: tuple[int, int], version: AttentionRules
 ) -> list[AnswerPair]:
-    """Return PyTorch's and the rules' answer for each call: ``backend[guards]``, or the error."""
+    """Return PyTorch's answer and the rules' answer for each call, as ``backend[guards]`` or the
+    text of the error.
+    """
     here = Machine(capability, torch_answers.cudnn_version())
     calls = [parse(line) for line in CALLS.strip().splitlines()]
     return [
