@@ -31,8 +31,8 @@ __version__ = "0.2.0"
 
 imports.report_at_exit()
 
-# Imported on first use: a capture needs torch, which the site generator must not import, and a
-# command that shows its version needs nothing.
+# Names that are imported on first use, because a capture needs torch. The site generator must not
+# import torch, and a command that shows its version needs nothing.
 _CAPTURING = ("Capture", "capture", "levels", "memory", "replay", "steps")
 _ARTIFACTS = ("Chart", "Diff", "Graph", "Kernel", "Listing", "Table", "Text")
 _LAZY = {
@@ -51,5 +51,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """List the names for users alone, so that a notebook completes ``tclab.`` with them."""
+    """List only the names for users, so that a notebook completes ``tclab.`` with them."""
     return [*__all__, "__version__"]

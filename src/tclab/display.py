@@ -125,20 +125,23 @@ def _unique_prefix(artifact: Artifact) -> str:
 
 
 def _styles() -> str:
-    """Return the style sheets for the first output, '' for later ones.
+    """Return the style sheets for the first output; '' for later outputs.
 
-    A front end that isolates outputs shows later ones without styles.
+    A front end that isolates outputs shows the later outputs without styles.
     """
     from tclab import render
 
     if _outputs_displayed:
         return ""
-    dark = render.dark_css('[data-jp-theme-light="false"]')  # JupyterLab marks a dark theme so
+    # JupyterLab marks a dark theme with this attribute
+    dark = render.dark_css('[data-jp-theme-light="false"]')
     return f"<style>{render.css()}</style><style>{dark}\n{_NOTEBOOK_CSS}</style>"
 
 
 def _scripts(artifact: Artifact) -> str:
-    """Return the viewer's script for each output that needs it, since a cell can be run again."""
+    """Return the viewer's script, for each output that needs it, because a cell can be run
+    again.
+    """
     from tclab import render
 
     return f"<script>{render.js()}</script>" if artifact.kind in ("chain", "diff") else ""

@@ -1,4 +1,4 @@
-"""The error classes. Each error has a place, a cause and a next step."""
+"""Define the error classes. Each error has a place, a cause and a next step."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Find the known faults of PyTorch versions in a compile. Each fault is a JSON file in `entries/`.
 
-A file has the fields of `Advisory`. Its `sample` and `near_miss` are lines of real code: a test
-checks that the patterns match the sample, and not the near miss.
+A file has the fields of `Advisory`. Its `sample` and `near_miss` are lines of real code; a test
+checks that the patterns match the sample and do not match the near miss.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class Advisory:
     """A known fault. `versions` is a clause such as ``torch >= 2.13, torch < 2.15``.
 
     All of `patterns`, regular expressions, must match the body of one kernel in `language`
-    (``python`` is Triton). With a `stage` such as ``backward``, they must match the operators of
-    one such graph, a line each, in a compile that has such kernels. A compile that matches has the
-    fault if `certain`, else it may have it. `snippet` checks the fault; `checked` says what was run
-    and what was only read.
+    (``python`` is Triton). If `stage` is set, for example to ``backward``, they must match the
+    operators of one graph of this stage, one operator in each line, in a compile with kernels in
+    `language`. A compile that matches has the fault if `certain`; else it may have it. `snippet`
+    checks the fault; `checked` says what was run and what was only read.
     """
 
     title: str

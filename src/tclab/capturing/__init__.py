@@ -1,4 +1,4 @@
-"""Capture every stage of a compile. A name of this package imports torch on its first use. The
+"""Capture every stage of a compile. The names of this package import torch on first use. The
 packages `trace` and `read` need no torch, so that the trace of another machine can be read.
 """
 

@@ -22,15 +22,17 @@ import torch
 
 from tclab.capturing.torch_private import compiler
 
-#: Only one thread at a time swaps code objects; a capture within a capture is allowed.
+#: The lock lets only one thread at a time swap code objects. It is reentrant, for a capture within
+#: a capture.
 _LOCK = threading.RLock()
-#: id() → a copy of a code object that may still be alive: code objects compare by value.
+#: id() → a copy of a code object that may still be alive. The key is the id() because code objects
+#: compare by value.
 _COPIES: dict[int, weakref.ref[CodeType]] = {}
 
 
 @contextmanager
 def hide_earlier_compiles(fn: Callable[..., Any]) -> Iterator[None]:
-    """Hide all earlier compiles during the block: those of `fn` and of all other functions."""
+    """Hide all earlier compiles, of `fn` and of all other functions, during the block."""
     with _LOCK:
         known = compiler.known_codes()
         functions = _functions_to_swap(
@@ -56,10 +58,10 @@ def _remember_copy(copy: CodeType) -> CodeType:
 
 
 def _affects_later_compiles(code: CodeType) -> bool:
-    """Return whether earlier compiles of this code could change a later one: it has cache entries,
-    or Dynamo may have decided to skip it. Dynamo may have decided this for code outside of PyTorch
+    """Return whether earlier compiles of this code can change a later one, because it has cache
+    entries or Dynamo may have decided to skip it. Dynamo decides this for code outside of PyTorch,
     and for the frame that it wraps around PyTorch's modules; it always skips PyTorch's other code.
-    Our own copies do not count, because no function runs them any more.
+    Copies that a capture made do not count, because no function runs them any more.
     """
     if (copy := _COPIES.get(id(code))) is not None and copy() is code:
         return False
@@ -72,8 +74,8 @@ def _affects_later_compiles(code: CodeType) -> bool:
 
 
 def copy_code_object(code: CodeType) -> CodeType:
-    """Copy a code object and the code objects of the functions that it defines; Dynamo does not
-    know the copies.
+    """Return a copy of a code object, and of the code objects that it defines. Dynamo does not know
+    the copies.
     """
     constants = tuple(copy_code_object(c) if isinstance(c, CodeType) else c for c in code.co_consts)
     return code.replace(co_consts=constants)
@@ -92,7 +94,7 @@ def python_function(fn: Any) -> FunctionType | None:
 
 
 def _functions_to_swap(codes: list[CodeType], top: FunctionType | None) -> list[FunctionType]:
-    """Return `top` and all functions that run or define one of these code objects."""
+    """Return `top` and all functions that run, or whose code defines, one of these code objects."""
     functions = {id(top): top} if top is not None else {}
     ids, files = {id(code) for code in codes}, {code.co_filename for code in codes}
     for candidate in gc.get_objects() if codes else ():
@@ -104,7 +106,7 @@ def _functions_to_swap(codes: list[CodeType], top: FunctionType | None) -> list[
 
 
 def _contains_code(code: CodeType, codes: set[int]) -> bool:
-    """Return whether this code object, or one of a function that it defines, has its id() in
+    """Return whether the id() of this code object, or of a code object that it defines, is in
     `codes`.
     """
     return id(code) in codes or any(

@@ -23,7 +23,7 @@ from tclab.errors import CaptureError
 from tclab.model import Levels, Memory, Replay, Steps
 from tclab.text import user_lines
 
-#: Phase name → the function of that phase, in the order of one run.
+#: Phase name → the function that runs the phase, in the order of a run.
 Phases = Mapping[str, Callable[[], object]]
 
 
@@ -38,7 +38,7 @@ def steps(fn: Callable[..., Any], *args: object) -> Steps:
 
 def levels(fn: Callable[..., Any], *args: object) -> Levels:
     """Return the operator calls of ``fn(*args)`` as ATen, as Core ATen and as prims; each call
-    names the call of the level above that it was decomposed from. `fn` is run, not compiled.
+    names the call one level above that it was decomposed from. `fn` is run without compiling.
     Raises CaptureError if `fn` cannot be traced.
     """
     check.require()

@@ -1,4 +1,4 @@
-"""`capture`: run code through torch.compile and keep every stage of its compile."""
+"""Define `capture`, which runs code through torch.compile and keeps every stage of the compile."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ class CaptureRequest:
         on_result: Callable[[object], None] = lambda result: None,
     ) -> Capture:
         """Compile `fn`, or run it unchanged, make each of `calls`, and return the Capture. A call
-        is a pair of positional and keyword arguments. On this machine `on_result` is called with
-        each result after its call, before the next call can change it.
+        is a pair of positional and keyword arguments. Without a target, `on_result` is called with
+        the result of each call before the next call can change it.
 
         Kernels of more than `most_lines` lines get no machine code stages; None sets no limit.
         """
@@ -98,8 +98,8 @@ class CaptureRequest:
 
 
 class CompileWatcher:
-    """The context manager of ``with capture() as c``: it observes all compiles in the block. It
-    turns off the graph caches, since a hit hides the stages after it, and changes nothing else.
+    """The context manager of ``with capture() as c``, which observes all compiles in the block. It
+    turns off the graph caches, because a hit hides the later stages, and changes nothing else.
     """
 
     def __enter__(self) -> Capture:

@@ -1,4 +1,4 @@
-"""`Capture`: every stage of a compile, read from its trace on first use."""
+"""Define `Capture`, which reads every stage of a compile from the trace on first use."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ class Capture:
 
     #: Errors for the parts that cannot be compiled for the target; they do not affect `kernels`.
     gaps: tuple[TclabError, ...] = ()
-    #: The operators that run on the CPU, beside a target, each with its line.
+    #: The operators that run on the CPU although there is a target, each with its line.
     on_host: tuple[tuple[str, str], ...] = ()
-    #: The questions that PyTorch decides by timing on the target; the kernels are those of both
+    #: The questions that PyTorch decides by timing on the target; `kernels` has the kernels of both
     #: answers.
     timed: tuple[TimedQuestion, ...] = ()
 
@@ -71,7 +71,7 @@ class Capture:
     ) -> None:
         self._trace = trace
         self.results = results  #: the result of each call
-        #: Kernels of more lines get no machine code stages; None means no limit.
+        #: Kernels with more lines than this get no machine code stages; None means no limit.
         self.most_lines = most_lines
         self._compiled = False
         self._chains: dict[bool, tuple[Chain, ...]] = {}
@@ -105,7 +105,7 @@ class Capture:
 
     @cached_property
     def breaks(self) -> Breaks:
-        """Graph breaks; `breaks.graphs` counts graphs of distinct code, without recompiles."""
+        """The graph breaks; `breaks.graphs` is the number of graphs without those of recompiles."""
         return _breaks.read_breaks(self.trace)
 
     @cached_property
@@ -201,9 +201,7 @@ class Capture:
 
     @property
     def likely_kernels(self) -> tuple[Kernel, ...]:
-        """The kernels, except those that a GPU runs only if it finds an unlikely answer by
-        timing.
-        """
+        """The kernels without those that a GPU runs only if its timing gives an unlikely answer."""
         return tuple(kernel for kernel in self.kernels if not kernel.facts.is_alternative)
 
     @cached_property
@@ -213,8 +211,8 @@ class Capture:
 
     def compile_kernels(self) -> tuple[CompiledKernel, ...]:
         """Compile each Triton kernel in the configuration of its launch; return the kernels with
-        their stages down to SASS. Later calls return the same. Empty on a CPU. Raises CaptureError
-        if Triton cannot compile a kernel.
+        their stages down to SASS. Later calls return the same. The result is empty on a CPU. Raises
+        CaptureError if Triton cannot compile a kernel.
         """
         if not self._compiled:
             self._compile_units()
@@ -231,14 +229,14 @@ class Capture:
         return size_limit.sources_within_limit(unit.output.triton_sources(), self.most_lines)
 
     def omitted_kernels(self) -> dict[str, str]:
-        """Map the name of each kernel without instructions to the reason: it has too many lines, or
-        its graph too many C++ kernels.
+        """The name of each kernel without instructions → the reason: the kernel has too many lines,
+        or the graph too many C++ kernels.
         """
         return dict(size_limit.explain_left_out(self.units, self.most_lines))
 
     def compile_candidates(self) -> Candidates:
-        """Return the configurations among which a target's GPU chooses; empty without a target,
-        since this machine's GPU has already chosen.
+        """Return the configurations among which a target's GPU chooses. The result is empty without
+        a target, because this machine's GPU has already chosen.
         """
         return Candidates("Candidates", "candidates")
 
@@ -248,8 +246,9 @@ class Capture:
         return self.compile_kernels()
 
     def stages(self, kernel_name: str) -> dict[str, Listing]:
-        """Return ttir, ttgir, llir, ptx and sass of one Triton kernel; calls `compile_kernels`.
-        Raises KeyError, with the names of all Triton kernels, if there is none of this name.
+        """Return ttir, ttgir, llir, ptx and sass of one Triton kernel; this calls
+        `compile_kernels`. Raises KeyError, with the names of all Triton kernels, if no kernel has
+        this name.
         """
         kernels = self.compile_kernels()
         for kernel in kernels:
@@ -297,7 +296,7 @@ class Capture:
 
     @cached_property
     def cachings(self) -> tuple[Caching, ...]:
-        """Whether the caches of AOTAutograd and Inductor take each graph, and if not, why."""
+        """Whether the caches of AOTAutograd and Inductor can keep each graph, and if not, why."""
         return _caching.read_cachings(self.trace, self.graphs)
 
     @cached_property

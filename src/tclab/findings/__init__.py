@@ -1,5 +1,5 @@
-"""Make findings of one compile: what happened, what it costs, what to do. Rules read values only,
-so that they serve whatever made the values.
+"""Make the findings of one compile: what happened, what it costs, what to do. Rules read only
+values, so that they work for values from any source.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rules on graph breaks, skipped functions, recompiles and compile caches."""
+"""Define rules on graph breaks, skipped functions, recompiles and compile caches."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def _hints(item: Break) -> tuple[str, ...]:
 
 
 def _break_line(item: Break, evidence: Evidence) -> SourceLine | None:
-    """Return the reader's innermost line of a break; where there is none, the line that called the
-    library, or the break's own.
+    """Return the reader's innermost line of a break; if there is none, the line that called the
+    library, or else the line of the break itself.
     """
     inner = next(reversed(select_lines(item.stack)), None)
     return inner or _find_caller(item.stack, evidence) or item.location
@@ -60,7 +60,9 @@ def select_lines(stack: Sequence[SourceLine]) -> list[SourceLine]:
 
 
 def break_reason(item: Break, place: SourceLine | None = None) -> str:
-    """Return the reason with PyTorch's number, and with its line if that is not `place`."""
+    """Return the reason of a break with PyTorch's number, and with the break's line if that is not
+    `place`.
+    """
     number = f" [{item.gb_id}]" if item.gb_id else ""
     inner = f", in {item.location}" if place and item.location and place != item.location else ""
     return f"{item.reason}{number}{inner}"
@@ -103,7 +105,9 @@ def _cost_of_recompiles(evidence: Evidence, items: Sequence[Recompile]) -> tuple
 
 
 def _guards(items: Sequence[Recompile]) -> tuple[str, ...]:
-    """Return all guards that failed for one recompile; for several, the first guard of each."""
+    """Return the failed guards: for one recompile all of them, for several recompiles the first
+    guard of each.
+    """
     if len(items) == 1:
         return failed_guards(items[0])
     return tuple(guard for item in items for guard in failed_guards(item)[:1])
@@ -120,7 +124,9 @@ def _compiled_again(items: Sequence[Recompile]) -> str:
 def _reasons(
     evidence: Evidence, items: Sequence[Recompile], guards: Sequence[str]
 ) -> Iterator[str]:
-    """Yield the values that differ between the compiles, then the guards that failed."""
+    """Yield texts of the reasons: the values that differ between the compiles, then the failed
+    guards.
+    """
     values = evidence.distinct.get(items[0].compile_id.split("/")[0], {})
     for source, every in values.items():
         more = ", …" * (len(every) > _MOST)
@@ -130,19 +136,21 @@ def _reasons(
 
 
 def _name_stack_value(guard: str) -> str:
-    """Replace Dynamo's name of a value that was computed before a break by words for a reader."""
+    """Replace Dynamo's name for a value that was computed before a break by words for a reader."""
     return re.sub(r"'___stack\d+(?:\[\d+\])*'", STACK_VALUE, guard)
 
 
 def join_few(facts: Iterator[object] | Sequence[object]) -> str:
-    """Join the first facts by semicolons, and count the rest."""
+    """Join the first facts by semicolons, and append the number of the others."""
     listed = [*facts]
     more = f"; and {len(listed) - _MOST} more" if len(listed) > _MOST else ""
     return "; ".join(map(str, listed[:_MOST])) + more
 
 
 def find_bypasses(evidence: Evidence) -> Iterator[Finding]:
-    """Yield a finding if a cache does not take a graph, which each start then compiles."""
+    """Yield a finding if a cache cannot keep a graph, so that each start of the program compiles
+    it.
+    """
     passed = [each for each in evidence.cachings if each.state == "bypass"]
     if passed:
         graphs = len({each.compile_id for each in passed})

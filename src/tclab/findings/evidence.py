@@ -1,4 +1,4 @@
-"""Define the values of one compile that the rules read, without the objects of that compile."""
+"""Define the values of one compile that the rules read. They contain no objects of that compile."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ from tclab.model import (
 
 @dataclass(frozen=True)
 class Evidence:
-    """Values of one compile, called `calls` times in `mode` of torch.compile; `call_of` maps a
-    compile id to the number of the call that compiled it, from 1.
+    """The values of one compile of a function that was called `calls` times, in `mode` of
+    torch.compile. `call_of` maps a compile id to the number, from 1, of the call that compiled it.
 
-    `recompiles` are those that ended well; `fixes` has what ends them, by the first line of the
-    function (``file:line``), and `distinct` the values that each frame was compiled for: frame →
-    source → values. `checkpoint_fix` is what makes a backward hold fewer checkpointed regions, ''
-    if nothing is known to. `seconds_of` are the seconds of a compile, where it says its own.
-    `callers` has the reader's line that led to a function of a library: ``file:function`` → line.
-    `on_host` are the lines whose operators run on the CPU beside a GPU.
+    `recompiles` are the recompiles that did not fail. `fixes` maps the first line of a function
+    (``file:line``) to what stops its recompiles. `distinct` maps a frame to a source to the values
+    for which the frame was compiled. `checkpoint_fix` says how to make a backward hold fewer
+    checkpointed regions; '' if no way is known. `seconds_of` maps a compile id to the seconds of
+    the compile, if they are known. `callers` maps a function of a library, ``file:function``, to
+    the reader's line that called it. `on_host` are the lines whose operators run on the CPU
+    although a GPU is used.
     """
 
     calls: int = 1
@@ -58,6 +59,6 @@ class Evidence:
 
     @property
     def compile_seconds(self) -> float:
-        """The mean seconds of one compile; 0 if there was none."""
+        """The mean seconds of one compile; 0 if nothing was compiled."""
         times = self.compile_time
         return times.seconds / times.compiles if times.compiles else 0.0

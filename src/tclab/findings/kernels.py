@@ -1,4 +1,4 @@
-"""Rules on what a call costs: launches, products, copies, spills, CUDA graphs, memory."""
+"""Define rules on what a call costs: launches, products, copies, spills, CUDA graphs, memory."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections.abc import Iterable, Iterator
 from tclab.findings.evidence import Evidence
 from tclab.model import Checkpoints, Cost, Finding, KernelRow, format_seconds
 
-#: A call is launch-bound if launching takes this multiple of the device's time, with at least this
-#: number of launches.
+#: A call is launch-bound if its launches take at least this multiple of the device's time, and
+#: there are at least this many.
 _LAUNCH_SHARE, _FEWEST_LAUNCHES = 2.0, 5
-#: TF32 has to save this share of a call's time.
+#: The least share of a call's time that TF32 must save for a finding.
 _TF32_SHARE = 0.05
-#: A copy has to move this share of a call's bytes.
+#: The least share of a call's bytes that a copy must move for a finding.
 _COPY_SHARE = 0.05
 #: A compiled backward that holds this many times eager's bytes is a finding.
 _MORE_MEMORY = 1.25
-#: A forward that saves fewer bytes for its backward fits on every GPU.
+#: A forward that saves fewer bytes than this for its backward fits on every GPU.
 _LEAST_SAVED = 64 * 2**20
-#: A value is named if it has this share of what is saved.
+#: A finding names the values that have at least this share of the saved bytes.
 _SHARE_OF_SAVED = 0.05
 #: The modes of torch.compile that record CUDA graphs.
 CUDA_GRAPH_MODES = ("reduce-overhead", "max-autotune")
 _COPIES = frozenset({"clone", "copy", "_to_copy", "constant_pad_nd", "contiguous"})
-#: Operators that move no value; a copy to another layout can have them in its kernel.
+#: Operators that move no data; a kernel that copies to another layout can contain them.
 _VIEWS = frozenset({
     *("permute", "view", "reshape", "t", "transpose", "expand", "unsqueeze", "squeeze", "slice"),
     "select",
@@ -97,7 +97,7 @@ def find_cuda_graph_skips(evidence: Evidence) -> Iterator[Finding]:
 
 
 def find_cpu_tensors(evidence: Evidence) -> Iterator[Finding]:
-    """Yield one finding on all operators that run on the CPU beside a GPU."""
+    """Yield one finding on all operators that run on the CPU although a GPU is used."""
     places = list(dict.fromkeys(evidence.on_host))
     if places:
         more = f" and {len(places) - _MOST_PLACES} more lines" if len(places) > _MOST_PLACES else ""
@@ -148,7 +148,9 @@ def find_spills(evidence: Evidence) -> Iterator[Finding]:
 
 
 def find_saved_tensors(evidence: Evidence) -> Iterator[Finding]:
-    """Yield a finding if what is saved for a backward takes more memory than inputs and weights."""
+    """Yield a finding if the values saved for a backward take more memory than inputs and
+    weights.
+    """
     worst = max(evidence.partitions, key=lambda each: each.bytes_of("saved"), default=None)
     if worst is None:
         return
@@ -186,7 +188,9 @@ def find_checkpoints(evidence: Evidence) -> Iterator[Finding]:
 
 
 def worst_checkpoints(every: Iterable[Checkpoints]) -> Checkpoints | None:
-    """Return the backward graph that holds most, if it holds more than eager; else None."""
+    """Return the backward graph that holds the most bytes for checkpointed regions, if it holds
+    more than eager; else None.
+    """
     worst = max(every, key=lambda each: each.bytes, default=None)
     if worst is None or worst.held < 2 or worst.bytes < _MORE_MEMORY * worst.one:
         return None

@@ -1,4 +1,4 @@
-"""Rules on whether the compiled code is right, and whether there is compiled code."""
+"""Define rules on whether the compiled code is right, and whether there is compiled code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tclab.model import DIFFERS, RESULTS_DIFFER, Finding
 
 
 def find_difference(evidence: Evidence) -> Iterator[Finding]:
-    """Yield a finding if the compiled results are not eager's."""
+    """Yield a finding if the compiled results differ from eager's."""
     found = evidence.agreement
     if found.verdict == DIFFERS:
         places = (found.line,) if found.line else ()
@@ -23,8 +23,8 @@ def find_known_faults(evidence: Evidence) -> Iterator[Finding]:
 
 
 def find_nothing_compiled(evidence: Evidence) -> Iterator[Finding]:
-    """Yield a finding if no frame of the compiled objects was compiled, or if no graph came of
-    it.
+    """Yield a finding if no frame of the compiled objects was compiled, or if no compile made a
+    graph.
     """
     own = evidence.own
     if own and not own.frames:

@@ -112,7 +112,7 @@ class Upgrade:
     @property
     def timing_rows(self) -> list[tuple[str, float, float, float]]:
         """A row for each round: its number, the seconds of both sides and their ratio; the last row
-        has the medians. Empty if only one round was requested.
+        has the medians. There are no rows if only one round was requested.
         """
         pairs = list(zip(self.before.seconds, self.after.seconds))
         medians = [("median", *map(median, zip(*pairs)))] if pairs else []
@@ -121,18 +121,18 @@ class Upgrade:
 
     @property
     def first_difference(self) -> str:
-        """The first stage that differs, '' if none does."""
+        """The first stage that differs; '' if no stage does."""
         return COMPILES if self.failed_sides == 1 else self.comparison.first_part
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything was compared; a side that does not compile counts as compared."""
+        """Whether every stage was compared. A side that does not compile counts as compared."""
         return self.failed_sides < 2 and not (self.before.gaps or self.after.gaps)
 
     @property
     def first_numeric_difference(self) -> str:
         """The first stage whose differences can or may change results; '' if there is none.
-        Differences in Dynamo's graphs do not count, because they can be mere names of operators.
+        Differences in Dynamo's graphs do not count, because only the names of operators may differ.
         """
         if self.failed_sides:
             return COMPILES
@@ -143,7 +143,7 @@ class Upgrade:
 
     @property
     def is_worse(self) -> bool:
-        """Whether something is worse, or may be; more guards, registers or shared memory alone do
+        """Whether something is worse, or can be. More guards, registers or shared memory alone do
         not count.
         """
         numbers = any(each.form.can_move_numbers for each in self.causes)
@@ -184,7 +184,9 @@ def _find_kernel_lines(report: Report, digest: str) -> Iterator[tuple[str, ...]]
 
 
 def exit_status(upgrades: Sequence[Upgrade]) -> int:
-    """Return the command's exit status: 3 incomplete, 4 something differs, 0 the same."""
+    """Return the command's exit status: 3 if a comparison is incomplete, 4 if something differs, 0
+    otherwise.
+    """
     if not all(each.is_complete for each in upgrades):
         return 3
     return 4 if any(each.first_difference for each in upgrades) else 0

@@ -36,10 +36,10 @@ def build_chains(
 ) -> tuple[Chain, ...]:
     """Build the chain of each graph of the stage ``dynamo``, in order.
 
-    Its panes are the Python functions that took part, bytecode, the graphs of each stage, the IR
-    after fusion, calls into libraries, and each kernel; the instructions of a C++ kernel that one
-    of `commands` compiles; and the stages down to SASS of each compiled Triton kernel. Forward and
-    backward are in the same chain.
+    The panes are the user's Python functions, the bytecode, the graphs of each stage, the IR after
+    fusion, the calls of library kernels, and the generated kernels. A C++ kernel that one of
+    `commands` compiles has a pane with its instructions; a compiled Triton kernel has panes for the
+    stages down to SASS. Forward and backward are in the same chain.
     """
     builder = _ChainBuilder(
         graphs,
@@ -65,7 +65,7 @@ class _ChainBuilder:
     most_lines: int | None
     #: Compile id → the number of its runs in the first call; None if they were not counted.
     runs: Mapping[str, int] | None = None
-    #: Kernel source → assembly: many graphs can have the same kernel.
+    #: Kernel source → assembly. It is a cache, because many graphs can have the same kernel.
     assembled: dict[str, Assembly | None] = field(default_factory=dict)
 
     def build(self, graph: Graph, index: int) -> Chain:
@@ -77,7 +77,8 @@ class _ChainBuilder:
                 panes += _unit_panes(unit, self.origins, _assemble_kernels(unit, self))
         used = {key for pane in panes for keys in pane.links.values() for key in keys}
         panes += python_panes(self._list_stacks(graph.compile_id), used)
-        panes.sort(key=lambda pane: STAGES.index(pane.stage))  # a stable sort
+        # the sort is stable, so panes of one stage keep their order
+        panes.sort(key=lambda pane: STAGES.index(pane.stage))
         name = f"chain-{index}" if index else "chain"
         title = f"From Python to the machine, {graph.title}"
         runs = 1 if self.runs is None else self.runs.get(graph.compile_id, 0)
@@ -86,7 +87,7 @@ class _ChainBuilder:
 
     def _boundary(self, compile_id: str) -> int | None:
         """Sum the bytes that forward and backward read and write. A unit with alternative kernels
-        follows the unit of the same graph.
+        is skipped, because it follows the unit of the same graph.
         """
         known: dict[str, int | None] = {}
         for unit in self.units:
@@ -96,8 +97,8 @@ class _ChainBuilder:
         return sum(sizes) if sizes and len(sizes) == len(known) else None
 
     def _graph_panes(self, dynamo: Graph) -> Iterator[Listing]:
-        """Return the panes of the graphs of one compile, with only one of Dynamo's graphs, because
-        Dynamo may have restarted its trace.
+        """Return the panes of the graphs of one compile. If Dynamo restarted its trace, only the
+        graph `dynamo` of Dynamo's graphs is included.
         """
         for stage_graphs in self.graphs.values():
             for index, graph in enumerate(stage_graphs):
@@ -112,7 +113,9 @@ class _ChainBuilder:
 
 
 def _drop_dangling_keys(panes: list[Listing]) -> tuple[Listing, ...]:
-    """Return the panes without links that lead nowhere, and without marks that no link leads to."""
+    """Return the panes without links that lead nowhere, and without marks to which no link
+    leads.
+    """
     marked = {key for pane in panes for keys in pane.marks.values() for key in keys}
     used = {key for pane in panes for keys in pane.links.values() for key in keys}
     return tuple(

@@ -36,7 +36,7 @@ def _fused_groups(kernel: Kernel, unit: Unit) -> list[FusedGroup]:
 
 
 def _refused_pairs(ops: Set[str], pairs: FusionPairs | None) -> tuple[NotFused, ...]:
-    """Return the refused pairs, with reasons, that join one of these nodes with another node."""
+    """Return the refused pairs of one of these nodes with another node, with reasons."""
     return tuple(
         NotFused(pair.first, pair.second, pair.reason)
         for pair in (pairs.pairs if pairs else ())

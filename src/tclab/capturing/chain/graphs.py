@@ -20,7 +20,9 @@ LineKeys = dict[int, links.Keys]
 
 
 def graph_pane(graph: Graph, index: int, origins: Origins) -> Listing:
-    """Make the pane of a graph, each node linked to the nodes or lines that it was made from."""
+    """Make the pane of a graph. Each node is linked to the nodes or lines from which it was
+    made.
+    """
     line_links: LineKeys = {}
     marks: LineKeys = {}
     shown_graph = origins.shown_graphs.get((graph.stage, index))
@@ -63,8 +65,8 @@ def _node_origins(shown_graph: ShownGraph, origins: Origins) -> dict[str, links.
     """Map each node to the keys of its origins. In Dynamo's graph these are Python lines and
     bytecode; in other graphs the earlier nodes, or Python lines if there are none.
 
-    An input is made from no line. PyTorch gives it the stack of its first use, so that a line that
-    only reads a shape would lead to each load of the tensor.
+    An input has no origin. PyTorch gives it the stack of its first use, but with that, a line that
+    only reads a shape would be linked to each load of the tensor.
     """
     nodes = shown_graph.note.nodes
     computing = [node for node in nodes if node.op != "placeholder"]
@@ -88,7 +90,7 @@ def bytecode_panes(compiles: Iterable[FrameBytecode], compile_id: str) -> list[L
     attempts = [attempt for attempt in compiles if attempt.compile_id == compile_id]
     return [
         _bytecode_pane(attempt) for attempt in attempts[-1:]
-    ]  # Dynamo dropped the other attempts
+    ]  # the last attempt, because Dynamo dropped the earlier ones
 
 
 def _bytecode_pane(compiled: FrameBytecode) -> Listing:
@@ -103,7 +105,7 @@ def _bytecode_pane(compiled: FrameBytecode) -> Listing:
 def python_panes(stacks: Iterable[str], used: set[str]) -> list[Listing]:
     """Make the panes of the whole functions that contain the lines of these stacks, in order.
 
-    `used` are the keys that other panes link to; only their lines are marked.
+    `used` are the keys to which other panes link; only the lines with these keys are marked.
     """
     panes: dict[tuple[str, int], Listing] = {}
     for file, line in _user_places(stacks):
@@ -117,7 +119,7 @@ def python_panes(stacks: Iterable[str], used: set[str]) -> list[Listing]:
 
 
 def _user_places(stacks: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """Return file, with its full path, and line number of the user's lines in the stacks."""
+    """Return (full path, line number) of each of the user's lines in the stacks."""
     for stack in dict.fromkeys(stacks):
         yield from user_lines.select_user_lines_or_all(
             frames.printed_locations(stack), lambda place: place[0]

@@ -26,8 +26,8 @@ _VALUE = re.compile(r"^\s+(\w+) = ")
 def ir_pane(listing: Listing, unit: Unit, origins: Origins) -> Listing:
     """Make the pane of a unit's IR.
 
-    Each value of a loop body is linked to the nodes that it was made for; the line that names an
-    operation, to all nodes that Inductor computes in it.
+    Each value of a loop body is linked to the nodes for which it was made. The line that names an
+    operation is linked to all nodes that Inductor computes in it.
     """
     line_links: LineKeys = {}
     marks: LineKeys = {}
@@ -54,8 +54,8 @@ def ir_pane(listing: Listing, unit: Unit, origins: Origins) -> Listing:
 _TRITON = re.compile(r"^(?:_?tmp\w+(?:, _?tmp\w+)* = |tl\.(?:store|atomic_\w+|device_assert)\()")
 # out_ptr0[static_cast<int64_t>(0L)] = static_cast<float>(tmp_acc0);
 _CPP = re.compile(r"\btmp(?:\d|_acc)\w*\b|\b(?:in_)?out_ptr\d+\[")
-# Added to a C++ loop's variable after the line was written:
-# auto tmp0 = in_ptr0[static_cast<int64_t>(x0_tail)];
+# The suffix that Inductor adds to a C++ loop's variable after it wrote the line: auto tmp0 =
+# in_ptr0[static_cast<int64_t>(x0_tail)];
 _TAIL = re.compile(r"(?<=\w)_tail\b")
 # The declaration of an accumulator:
 # float tmp_acc0 = 0;
@@ -79,7 +79,8 @@ def computes_value(line: str, language: str) -> bool:
 
 
 def kernel_pane(kernel: Kernel, unit: Unit, index: int, origins: Origins) -> Listing:
-    """Make a kernel's pane, each computing line linked to the nodes and IR values it computes.
+    """Make a kernel's pane. Each computing line is linked to the nodes and IR values that it
+    computes.
 
     `index` is the number of the kernel in its unit, a part of the keys of the kernel's lines.
     """
@@ -115,12 +116,12 @@ def _origin_keys(written: list[KernelLine], unit: int, origins: Origins) -> link
 def match_lines(
     runs: list[dict[int, str]], lines: Iterable[KernelLine]
 ) -> dict[int, list[KernelLine]]:
-    """Map each line number to the notes of the line that Inductor wrote there; to an empty list if
-    the line cannot be attributed.
+    """Map each line number to the notes of the line that Inductor wrote there. A line that cannot
+    be attributed gets an empty list.
 
     One writer writes all lines of a run. Several writers can write the same text for different
-    nodes: if the kernel has as many equal runs as writers, the first run is the first writer's, and
-    so on.
+    nodes. If the kernel has as many equal runs as writers, the first run belongs to the first
+    writer, and so on.
     """
     lines = list(lines)
     writers = {line.writer: _Writer() for line in lines}
@@ -157,7 +158,9 @@ class _Writer:
         return all(text in self.by_text for text in texts)
 
     def find_lines(self, text: str) -> list[KernelLine]:
-        """Find a line by its text, or by its names if it was changed later (an eviction policy)."""
+        """Find a line by its text, or by its names if its text was changed later (an eviction
+        policy was added).
+        """
         by_name = (n for name in assigned_names(text) for n in self.by_name.get(name, ()))
         return self.by_text.get(text) or list(by_name)
 

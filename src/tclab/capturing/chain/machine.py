@@ -1,8 +1,8 @@
 """Link a Triton kernel's lines down to TTIR, TTGIR, LLVM IR, PTX and SASS.
 
-A line is linked to the kernel's line that its position begins at, outermost, and to the lines of
-the previous stage with the same position, inlining included. An instruction of SASS is linked to
-the line of PTX that it was made from (nvdisasm -gp).
+A line is linked to the kernel's line at the outermost place of its position, and to the lines of
+the previous stage with the same position (including all inlined calls). An instruction of SASS is
+linked to the line of PTX from which it was made (nvdisasm -gp).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ LineKeys = dict[int, links.Keys]
 class KernelKeys:
     """Makes the keys of the lines of one kernel, number `index` of a unit, and of its stages.
 
-    `file` is the kernel's file as the stages name it; there, a line's number is larger by `offset`
-    than in the kernel's pane.
+    `file` is the kernel's file as the stages name it. Line numbers in the file are larger by
+    `offset` than in the kernel's pane.
     """
 
     unit: int
@@ -33,7 +33,9 @@ class KernelKeys:
     offset: int
 
     def kernel_key(self, position: Position) -> str:
-        """Return the key of the kernel's line that a position is in; '' if there is none."""
+        """Return the key of the kernel's line at a position; '' if the position is not in the
+        kernel's file.
+        """
         for file, line, _ in reversed(position):
             if file == self.file and line > self.offset:
                 return links.kernel_key(self.unit, self.index, line - self.offset)
@@ -101,7 +103,7 @@ def _sass_pane(
     listing: Listing, ptx_lines: Mapping[int, int], ptx: Listing, keys: KernelKeys
 ) -> Listing:
     """Make the pane of SASS. Each instruction is linked to its PTX line and to a line of the
-    kernel: the one of the PTX line, else the one in the comment above.
+    kernel. That line comes from the PTX line, or else from the comment above the instruction.
     """
     line_links: LineKeys = {}
     comment_key = ""

@@ -39,7 +39,9 @@ class ShownGraph:
 
     @cached_property
     def nodes_by_seq_nr(self) -> Mapping[int, list[NodeNote]]:
-        """The marked nodes by `seq_nr`, an index for the thousands of nodes of a backward."""
+        """`seq_nr` → the marked nodes with this number. It is an index, because a backward has
+        thousands of nodes.
+        """
         numbered: dict[int, list[NodeNote]] = {}
         for node in self.note.nodes:
             if node.marks and node.seq_nr is not None:
@@ -82,7 +84,7 @@ class Origins:
             self.shown_graphs[stage, index] = self._by_number[note.number] = graph
 
     def keys(self, marks: Marks) -> links.Keys:
-        """Return the keys of the nodes that marks refer to, each in the nearest graph that is
+        """Return the keys of the nodes to which marks refer, each in the nearest graph that is
         shown.
         """
         keys: dict[str, None] = {}
@@ -100,8 +102,8 @@ class Origins:
         return tuple(keys)
 
     def parents(self, graph: ShownGraph) -> dict[str, links.Keys]:
-        """Map each node of a graph to the keys of the earlier graphs' nodes that it was made
-        from.
+        """Map each node of a graph to the keys of the nodes in earlier graphs from which it was
+        made.
         """
         parents = {node.name: self.keys(node.marks) for node in graph.note.nodes}
         for node in graph.note.nodes:

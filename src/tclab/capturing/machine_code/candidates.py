@@ -21,7 +21,8 @@ _HINT = re.compile(r"reduction_hint=(ReductionHint\.\w+)")
 
 
 def compile_candidates(kernels: Iterable[CompiledKernel]) -> Candidates:
-    """Compile each candidate of those Triton kernels that have several, within a `fake_gpu` block.
+    """Compile all candidates of the Triton kernels that have several. Call this within a `fake_gpu`
+    block.
 
     The first candidate of a kernel is the configuration that it was compiled with.
     """
@@ -40,10 +41,11 @@ def _list_candidates(kernel: CompiledKernel) -> Iterator[Candidate]:
 
 
 def read_heuristic(source: str) -> str:
-    """Return the function of Inductor's triton_heuristics that made the candidates, with its hints.
+    """Return the name of the function of Inductor's triton_heuristics that made the candidates,
+    with its hints.
 
-    An example is ``pointwise {'x': 4096}``: sizes rounded up to powers of two, then the kind of
-    reduction. An empty string if the source has none.
+    An example is ``pointwise {'x': 4096}``. The hints are the sizes, rounded up to powers of two,
+    and the kind of reduction. Return '' if the source names no such function.
     """
     if not (match := _RULE.search(source)):
         return ""
@@ -54,6 +56,6 @@ def read_heuristic(source: str) -> str:
 def _compile_candidate(candidate: Candidate, autotuner: Any, config: Any) -> Candidate:
     try:
         binary = autotuners.compile_config(autotuner, config)
-    except Exception as error:  # on the GPU, Inductor skips such a candidate
+    except Exception as error:  # on the GPU, Inductor skips a candidate that fails to compile
         return replace(candidate, problem=scrub(str(error)).splitlines()[0][:80])
     return replace(candidate, resources=triton.read_resources(binary))

@@ -1,8 +1,8 @@
 """Compile Inductor's C++ kernels to the CPU's instructions, each with its line of the kernel.
 
 A kernel's file is compiled again with Inductor's own command and ``-g``, which adds tables and
-changes no instruction. binutils' objdump reads the object file: for each instruction its line, and
-the lines of the calls that it was inlined from, up to the kernel's.
+changes no instruction. From the object file, binutils' objdump prints the line of each instruction,
+and the lines of the calls through which it was inlined, up to the kernel's line.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Assembly:
 def assemble(kernel: str, commands: Commands) -> Assembly | None:
     """Compile a C++ kernel, given its source as Inductor wrote it, to instructions.
 
-    `commands` are Inductor's own, by the file's text. The result is None if there is none for this
-    kernel, without objdump, or if the compiler or objdump fails.
+    `commands` maps a file's text to the command with which Inductor compiled it. Return None if
+    there is no command for this kernel or no objdump, or if the compiler or objdump fails.
     """
     code = kernel.strip("\n")
     text = next((text for text in commands if code in text), "")
@@ -68,18 +68,18 @@ def assembly_pane(kernel_name: str, assembly: Assembly, unit: int, index: int) -
 # extern "C"  void  kernel(const float* in_ptr0,
 _IS_KERNEL = re.compile(r'^extern "C" +void +kernel\(', re.MULTILINE)
 
-#: The most kernels to compile ahead. With more, they would slow down PyTorch's own compile, whose
+#: The most kernels to compile ahead. More of them would slow down PyTorch's own compile, whose
 #: times the report shows.
 _MOST_AHEAD = 2
 
-#: File text → the listing being made, until `assemble` takes it.
+#: File text → the listing that is being made. `assemble` removes it.
 _pending: dict[str, Future[str]] = {}
 
 
 @contextmanager
 def assembling_ahead(most_lines: int | None) -> Iterator[None]:
-    """Compile kernels of at most `most_lines` lines for their instructions within the block, on a
-    second core while the process waits for PyTorch's own compile of the same file.
+    """During the block, compile kernels of at most `most_lines` lines to instructions ahead of
+    `assemble`, on a second core while the process waits for PyTorch's own compile of the same file.
     """
 
     def begin(text: str, command: str) -> None:
@@ -168,7 +168,9 @@ _SIGNATURE = re.compile(r"(?:<.*>|\[abi:\w+\])|\(.*$")
 
 
 def _parse_listing(listing: str, offset: int, count: int) -> Assembly:
-    """Parse the functions that have lines of the kernel: `count` lines after the first `offset`."""
+    """Parse the functions with lines of the kernel. The kernel has the `count` lines after the
+    first `offset` lines of the file.
+    """
     text: list[str] = []
     lines: dict[int, int] = {}
     for name, body in _split_functions(listing):
@@ -208,5 +210,5 @@ def _show_called_function(code: str, symbol: str) -> str:
     """Return a call instruction with the name of the called function, from the linker's
     relocation.
     """
-    name = _SIGNATURE.sub("", symbol)  # template arguments are long
+    name = _SIGNATURE.sub("", symbol)  # remove template arguments, which are long
     return _CALLED.sub(lambda match: (match[1] or match[2] or "") + name, code)

@@ -1,4 +1,5 @@
-"""Compute occupancy: the number of warps of a kernel that a multiprocessor can hold, and its limit.
+"""Compute occupancy: the number of warps of a kernel that one multiprocessor can hold, and what
+limits it.
 
 The rules are those of NVIDIA's own calculator, the header ``cuda_occupancy.h`` of the CUDA
 toolkit (12.8), with the limits of the CUDA C++ Programming Guide, "Compute Capabilities".
@@ -18,9 +19,11 @@ _PARTITIONS = 4  # four schedulers split a multiprocessor's registers (since 5.0
 def compute_occupancy(
     device: Architecture, *, threads: int, registers: int, shared: int
 ) -> Occupancy:
-    """Compute the occupancy for `threads` and `shared` bytes a block, and `registers` a thread.
+    """Compute the occupancy for `threads` threads and `shared` bytes in each block, and `registers`
+    registers in each thread.
 
-    Blocks a multiprocessor = the least of (cuda_occupancy.h, cudaOccMaxActiveBlocksPer…):
+    The number of blocks on a multiprocessor is the least of (cuda_occupancy.h,
+    cudaOccMaxActiveBlocksPer…):
 
     - warps: ⌊threads a multiprocessor / 32 / W⌋, where W = ⌈threads / 32⌉ is the warps of a block;
     - registers: ⌊4 · ⌊registers of a quarter / R⌋ / W⌋, where R = 32 · `registers`, rounded up to

@@ -27,7 +27,7 @@ def kernel_file(ttir: str) -> str:
 
 
 def file_name(file: str) -> str:
-    """Return the last part of a file's path, which is the same in all stages."""
+    """Return the last part of a file's path, which all stages have in common."""
     return file.rpartition("/")[2]
 
 
@@ -159,8 +159,8 @@ _BEGIN, _END = "// begin inline asm", "// end inline asm"
 
 
 def ptx_positions(code: str) -> Positions:
-    """Return the positions of the PTX instructions: each has the last ``.loc`` above it and its
-    call sites.
+    """Return the positions of the PTX instructions: the position of an instruction is the last
+    ``.loc`` above it, with its call sites.
 
     Up to Triton 3.7, a comment names the call sites; newer versions have ``inlined_at``, which
     refers to the last ``.loc`` of that line (PTX ISA, Debugging Directives). Newer versions number
@@ -205,7 +205,7 @@ _READERS: dict[str, Callable[[str], Positions]] = {
     "llir": llvm_positions,
     "ptx": ptx_positions,
 }
-#: The readers, with a cache: many graphs can have the same kernels.
+#: The readers with a cache, because many graphs can have the same kernels.
 READERS = {stage: lru_cache(maxsize=16)(reader) for stage, reader in _READERS.items()}
 
 # ------------------------------------------------------------------------------ SASS

@@ -1,7 +1,7 @@
 """Select the kernels to compile down to instructions, unless the user asks for all of them.
 
-A line that calls a function such as a sine becomes a hundred instructions, in each of five stages;
-Triton and the assembler take minutes for a kernel of thousands of lines. The compiler takes a
+A line that calls a function such as a sine becomes a hundred instructions in each of five stages,
+so Triton and the assembler take minutes for a kernel of thousands of lines. The compiler takes a
 second for each C++ kernel.
 """
 
@@ -31,8 +31,8 @@ def sources_within_limit(sources: Mapping[str, str], most_lines: int | None) -> 
 
 
 def sources_to_assemble(sources: Mapping[str, str], most_lines: int | None) -> dict[str, str]:
-    """Return the C++ kernels of a graph to compile to instructions: the first `MOST_CPP_KERNELS` of
-    those within the limit; all of them if there is no limit.
+    """Return the C++ kernels of a graph to compile to instructions: the first `MOST_CPP_KERNELS`
+    kernels of at most `most_lines` lines, or all kernels if `most_lines` is None.
     """
     short_sources = sources_within_limit(sources, most_lines)
     if most_lines is None:
@@ -41,8 +41,8 @@ def sources_to_assemble(sources: Mapping[str, str], most_lines: int | None) -> d
 
 
 def explain_left_out(units: Iterable[Unit], most_lines: int | None) -> Iterator[tuple[str, str]]:
-    """Map the names of kernels that are not compiled to instructions to the reason. Of C++ kernels
-    beyond `MOST_CPP_KERNELS` only the first is named.
+    """Map the name of each kernel that is not compiled to instructions to the reason. Of the C++
+    kernels beyond `MOST_CPP_KERNELS` only the first is included.
     """
     for unit in units:
         yield from _explain_too_long(

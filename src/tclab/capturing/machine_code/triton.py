@@ -1,8 +1,9 @@
 """Compile Inductor's Triton kernels to TTIR, TTGIR, LLVM IR, PTX and SASS, even without a GPU.
 
-A kernel's source builds the same autotuner as on the GPU, so its configurations are Inductor's own.
-If there are several, a GPU times them, and the configuration that it launched is compiled again for
-its stages; without the GPU the first one is compiled. The kernel's facts say which one it is.
+Running a kernel's source makes the same autotuner as on the GPU, so the configurations are
+Inductor's own. If there are several, a GPU times them; the configuration that it launched is then
+compiled again to get its stages. Without a GPU the first configuration is compiled. The kernel's
+facts name the configuration.
 """
 
 from __future__ import annotations
@@ -48,11 +49,15 @@ class Compiler:
     _compiled: dict[tuple[str, str, int], CompiledKernel] = field(default_factory=dict)
 
     def compile_kernels(self, sources: Mapping[str, str]) -> Compiled:
-        """Compile Triton kernels, given sources by name, each with its first configuration."""
+        """Compile Triton kernels, each with its first configuration. `sources` maps a kernel's name
+        to its source.
+        """
         return {name: self._compile_once(name, source) for name, source in sources.items()}
 
     def compile_launched(self, sources: Mapping[str, str], launched: Launched) -> Compiled:
-        """Compile those Triton kernels, given sources by name, that this machine's GPU launched."""
+        """Compile the Triton kernels that this machine's GPU launched. `sources` maps a kernel's
+        name to its source.
+        """
         return {
             name: self._compile_once(name, source, launched[source.strip()])
             for name, source in sources.items()
@@ -60,8 +65,8 @@ class Compiler:
         }
 
     def _compile_once(self, name: str, source: str, launched: Any = None) -> CompiledKernel:
-        """Compile a kernel, or rename an equal one. The names must have the same length, because
-        nvdisasm pads lines with them.
+        """Compile a kernel, or rename an equal one that was compiled before. The names must have
+        the same length, because nvdisasm pads lines by their length.
         """
         key = strip_number(name, source)[1], str(launched), len(name)
         if key not in self._compiled:
@@ -82,7 +87,7 @@ def _rename_kernel(kernel: CompiledKernel, name: str, source: str) -> CompiledKe
 
 def compile_kernel(name: str, source: str, gpu: str, launched: Any = None) -> CompiledKernel:
     """Compile one kernel with the triton.Config `launched`; None stands for its first config.
-    CaptureError, which names `gpu`, if Triton cannot compile it.
+    Raises CaptureError, which names `gpu`, if Triton cannot compile the kernel.
     """
     autotuner = autotuners.build_autotuner(name, source)
     configs = list(autotuner.configs)
@@ -119,8 +124,8 @@ _DEBUG = re.compile(r"^\t\.section\t\.debug_.*", re.MULTILINE | re.DOTALL)
 
 
 def _strip_paths(ptx: str) -> str:
-    """Remove this machine's paths from PTX, which has them as numbers of bytes: in the debug
-    sections at its end, and in the file names of asserts.
+    """Remove this machine's paths from PTX. They are written as lists of byte values in the debug
+    sections at the end and in the file names of asserts.
     """
 
     def shorten(match: re.Match[str]) -> str:
@@ -162,7 +167,8 @@ _USAGE = re.compile(r"\bREG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)")
 
 def disassemble(cubin: bytes) -> tuple[str, dict[int, int]]:
     """Disassemble a binary. Return SASS with the kernel's source lines between the instructions
-    (``//## File …, line N``), and a map from its line numbers to the PTX lines they come from.
+    (``//## File …, line N``), and a map from line numbers of SASS to the PTX lines that they come
+    from.
     """
     lines: list[str] = []
     ptx_lines: dict[int, int] = {}
@@ -194,8 +200,8 @@ def read_resources(binary: Any) -> Resources | None:
 
 
 def read_usage(cubin: bytes) -> Resources:
-    """Return registers a thread, and stack, shared and local memory in bytes, as cuobjdump reads
-    them.
+    """Return cuobjdump's figures: registers per thread, and stack, shared and local memory in
+    bytes.
     """
     text = _run_tool("cuobjdump", "--dump-resource-usage", cubin=cubin)
     usage = _USAGE.search(text)

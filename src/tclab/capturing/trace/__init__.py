@@ -1,1 +1,3 @@
-"""The trace of a compile as plain data: events, their names, and notes. Never imports torch."""
+"""Define the trace of a compile as plain data: events, their names, and notes. Never imports
+torch.
+"""

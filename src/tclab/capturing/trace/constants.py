@@ -1,7 +1,8 @@
 """Replace the objects among a code object's constants, so that printing it calls no foreign code.
 
-Dynamo makes a function that outlives a graph break out of constants of the rewritten bytecode.
-One of them is the dictionary of the module's globals: its repr is that of all the module holds.
+A function that outlives a graph break is made from constants in Dynamo's rewritten bytecode. One of
+these constants is the dictionary of the module's globals, whose repr contains the repr of every
+object in the module.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ class _Named:
 
 
 def name_objects(code: CodeType) -> CodeType:
-    """Return a copy of `code` with the same instructions. A name, the same in each process,
-    replaces each constant that is no number, text, type or value of PyTorch.
+    """Return a copy of `code` with the same instructions. Each constant that is not a number, a
+    text, a type or a value of PyTorch is replaced by a name that is the same in each process.
     """
     return code.replace(co_consts=tuple(_nameable(value) for value in code.co_consts))
 

@@ -1,4 +1,4 @@
-"""The messages of PyTorch about a compile, in order, as the `Event`s of a `Trace`."""
+"""Define `Trace`: PyTorch's messages about a compile, in order, as `Event`s."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ D_co = TypeVar("D_co", covariant=True)
 #: PyTorch's own numbers for a frame and for its compile; (None, None) outside of a compile.
 CompileIds = tuple[int | None, int | None]
 
-# Names that Dynamo makes unique with a process-wide counter; the last from Python 3.12 on only.
-#               2 LOAD_GLOBAL             15 (NULL + __compiled_fn_21)
-#             572 LOAD_GLOBAL             26 (__resume_at_80_23)
-#             272 STORE_FAST               5 (___context_manager_0_22)
-#   LOAD_CONST  5 (__comprehension_many_at_7_2)
+# Names that Dynamo makes unique with a process-wide counter. The last form exists from Python 3.12
+# on. 2 LOAD_GLOBAL 15 (NULL + __compiled_fn_21) 572 LOAD_GLOBAL 26 (__resume_at_80_23) 272
+# STORE_FAST 5 (___context_manager_0_22) LOAD_CONST 5 (__comprehension_many_at_7_2)
 _COUNTED_NAME = re.compile(
     r"\b(__compiled_fn|__builtins_dict__|__resume_at_\d+|___context_manager_\d+"
     r"|__comprehension_\w+?_at_\d+)_(\d+)(?=\b|_[0-9a-f]{8}_)"
@@ -32,7 +30,7 @@ _COMPILE_ID = re.compile(r"^(\d+)/(\d+):", re.MULTILINE)
 
 
 class EventName(str, Generic[D_co]):
-    """An event's name; events with this name carry data of type `D_co`."""
+    """An event's name. Events with this name have data of type `D_co`."""
 
     __slots__ = ()
 
@@ -65,7 +63,8 @@ class Trace:
     """
 
     events: list[Event[Any]] = field(default_factory=list)
-    frames: dict[int, int] = field(default_factory=dict)  # PyTorch's frame number → ours
+    # PyTorch's number of a frame → the number in this trace
+    frames: dict[int, int] = field(default_factory=dict)
 
     @overload
     def select(self, name: EventName[D], /) -> list[Event[D]]: ...
@@ -89,7 +88,7 @@ class Trace:
 
     @contextmanager
     def divert(self) -> Iterator[Trace]:
-        """Yield another trace that gets all events added during the block, with the same frame
+        """Yield another trace that gets all events added during the block. It has the same frame
         numbers.
         """
         events, self.events = self.events, []
@@ -107,8 +106,8 @@ class Trace:
         return _COMPILE_ID.sub(replace_number, text)
 
     def stabilize(self, text: str) -> str:
-        """Renumber the names in `text` that Dynamo counts process-wide, so that each trace counts
-        from 0, and drop each id() from a name.
+        """Renumber the names in `text` that Dynamo numbers process-wide, so that each trace numbers
+        them from 0. Remove each id() from a name.
         """
         text = _ID_SUFFIX.sub("_…", text)
         return _COUNTED_NAME.sub(
@@ -117,8 +116,8 @@ class Trace:
 
     @cached_property
     def _counts(self) -> dict[str, list[int]]:
-        """Map the prefix of each counted name to the numbers that this trace has for it,
-        ascending.
+        """Map the prefix of each numbered name to the numbers that occur in this trace, in
+        ascending order.
         """
         seen: dict[str, set[int]] = {}
         for event in self.events:
@@ -139,7 +138,7 @@ def _names_in_event(event: Event[Any]) -> str:
 
 
 def _names_in_code(code: CodeType) -> Iterator[str]:
-    """Yield every name that a disassembly of `code` can show, inner functions included."""
+    """Yield every name that a disassembly of `code` and its inner functions can show."""
     yield code.co_name
     for names in (code.co_names, code.co_varnames, code.co_cellvars, code.co_freevars):
         yield from names

@@ -37,13 +37,13 @@ class TracedFrame(_FrameLocation, total=False):
 
 
 class CompileStart(TypedDict):
-    """The user's stack when a compile starts; its last frame is the one to be compiled."""
+    """The user's stack at the start of a compile. Its last frame is the one to be compiled."""
 
     stack: list[TracedFrame]
 
 
 class CompileMetrics(TypedDict, total=False):
-    """The outcome of a compile: a failure or skip that did not occur is None."""
+    """The outcome of a compile. The fields of a failure or a skip are None if it did not occur."""
 
     fail_type: str | None
     fail_reason: str | None
@@ -95,9 +95,9 @@ LOOP_BODIES: EventName[LoopBodiesNote] = EventName("links_ir")
 KERNEL: EventName[KernelNote] = EventName("links_kernel")
 FUSION_QUERY: EventName[FusionQueryNote] = EventName("links_asked")
 FUSED: EventName[FusedNote] = EventName("links_fused")
-#: A compiled graph ran; the payload distinguishes the graphs of one compile.
+#: A compiled graph ran; the payload tells apart the graphs of one compile.
 RUN = "graph_run"
-#: A call of the function ended, its backward included.
+#: A call of the function, including its backward, ended.
 CALLED = "call_ended"
 #: The shortened file names in PyTorch's guards → the full names.
 FILES: EventName[Mapping[str, str]] = EventName("file_names")

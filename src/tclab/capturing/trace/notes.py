@@ -1,4 +1,6 @@
-"""Notes that tclab takes during a compile: where nodes, loop bodies and lines come from."""
+"""Define the notes that tclab takes during a compile: where nodes, loop bodies and lines come
+from.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,9 @@ from tclab.model import FusedGroup
 GetCompileIds = Callable[[], CompileIds]
 N = TypeVar("N")
 
-# Keys in node.meta, and the value that each one holds:
-MARK = "tclab_mark"  #: marks of the nodes that it was made from; once printed, its own mark
+# The keys in node.meta, each with its value: marks of the nodes from which it was made; after its
+# graph was printed, its own mark
+MARK = "tclab_mark"
 MARKS = "tclab_marks"  #: in a loop body: marks of the FX nodes that the node computes
 OFFSET = "tclab_at"  #: offset of the bytecode instruction that made the node
 STACK = "tclab_stack"  #: Dynamo's frames when it made the node, as a printed stack
@@ -31,7 +34,8 @@ class NodeNote:
     name: str
     op: str
     marks: Marks
-    stack: str  # the user's stack when the node was made; a gradient has its forward node's
+    # the user's stack when the node was made; a gradient has the stack of its forward node
+    stack: str
     seq_nr: int | None  # a gradient's nodes have the number of their forward node
     offset: int | None  # offset of the bytecode instruction that made the node
     argument: int | None  # for a graph input: its position in the arguments of the previous graph
@@ -85,7 +89,7 @@ class CallNote:
     """
 
     name: str
-    target: str  # the operator's name, as aten.add.Tensor; empty if it calls no operator
+    target: str  # the operator's name, such as aten.add.Tensor; '' if it calls no operator
     origin: str
     shape: tuple[str, ...] | None
     dtype: str
@@ -95,11 +99,11 @@ class CallNote:
 
 @dataclass(frozen=True)
 class FusionQueryNote:
-    """The scheduler's question whether two of its nodes may fuse. Each node is given by the names
+    """A query of the scheduler whether two of its nodes may fuse. Each node is given by the names
     of its operations.
 
-    `shared` lists (buffer, bytes) for what both access at the same index; `declined_by` is the
-    function of the code generator that declined, or an empty string if none did.
+    `shared` lists (buffer, bytes) for each buffer that both access at the same index. `declined_by`
+    is the function of the code generator that declined, or ''.
     """
 
     first: tuple[str, ...]
@@ -111,8 +115,8 @@ class FusionQueryNote:
 
 @dataclass(frozen=True)
 class FusedNote:
-    """A fusion of two scheduler nodes. `before` and `after` are the bytes that both read and write
-    together, without and with the fusion; None if Inductor cannot tell.
+    """A fusion of two scheduler nodes. `before` and `after` are the bytes that the two read and
+    write in all, without and with the fusion; None if Inductor does not know them.
     """
 
     first: tuple[str, ...]
@@ -123,8 +127,8 @@ class FusedNote:
 
 @dataclass(frozen=True)
 class LoopBodiesNote:
-    """The loop bodies when Inductor logged its IR: for each scheduled operation, the name of each
-    node of its body and the marks of the FX nodes that it computes.
+    """The loop bodies at the time when Inductor logged its IR. For each scheduled operation they
+    have the name of each node in its body, with the marks of the FX nodes that this node computes.
     """
 
     marks: dict[str, dict[str, Marks]]  # op → body node → marks
@@ -134,14 +138,15 @@ class LoopBodiesNote:
 
 @dataclass
 class KernelLine:
-    """A line of a kernel. `marks` are the FX nodes for which it was written; `again` are those
-    that reuse its value.
+    """A line of a kernel. `marks` are the FX nodes for which the line was written; `again` are the
+    FX nodes that reuse its value.
     """
 
     text: str
     marks: Marks
     body: tuple[str, str] | None  # the operation, and the name of the node in its loop body
-    writer: int  # id of the code generator: a C++ kernel has one for the vector loop, its tail, …
+    # id of the code generator; a C++ kernel has one for the vector loop, one for its tail, …
+    writer: int
     again: Marks = ()
 
 
@@ -161,7 +166,8 @@ class Collector:
     compile_id: GetCompileIds  # returns the ids of the current compile
     count: int = 0  # number of printed graphs
     bodies: dict[int, tuple[str, str]] = field(default_factory=dict)  # id(node) → (op, name)
-    alive: list[Any] = field(default_factory=list)  # keeps the nodes: a freed id() is reused
+    # keeps the nodes alive, because the id() of a freed node is reused
+    alive: list[Any] = field(default_factory=list)
     lines: list[tuple[Any, KernelLine]] = field(default_factory=list)  # (kernel, line) pairs
     # (id(kernel), variable) → the line that assigns it
     values: dict[tuple[int, str], KernelLine] = field(default_factory=dict)

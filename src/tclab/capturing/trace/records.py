@@ -1,5 +1,5 @@
-"""Read the records of PyTorch's structured trace: those that it hands to a handler, and those that
-TORCH_TRACE made it write to a log.
+"""Read the records of PyTorch's structured trace, from a handler or from a log that PyTorch wrote
+for TORCH_TRACE.
 
 A log is text: a line with a header and JSON begins a record, and lines that begin with a tab are
 its payload. https://github.com/meta-pytorch/tlparse documents the format.
@@ -26,7 +26,7 @@ _CONTEXT_KEYS = {
 _HEADER = re.compile(r"^[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ [^\]]*\] ?(?P<json>.*)$")
 # utils_device.CURRENT_DEVICE == None    # _dynamo/output_graph.py:1122 in init_ambient_guards
 _TORCH_FILE = re.compile(r"# ((?:_\w+|autograd|distributed|fx|nn|optim|utils)/[\w/]+\.py):\d+ in ")
-#: The names of the records whose payload a job's values are read from; the others are counted.
+#: The names of the records from whose payloads a job is read. Other records are only counted.
 _READ = frozenset({
     *(names.START, names.METRICS, names.CHROME, names.CREATED_SYMBOL, "bwd_compilation_metrics"),
     *("dynamo_output_graph", "inductor_post_grad_graph", "inductor_output_code"),
@@ -36,13 +36,14 @@ _READ = frozenset({
     *("inductor_collective_schedule", "fx_graph_runnable", "after_post_grad_graph"),
     *("vllm_compilation_config", "vllm_piecewise_split_graph", "torch_version"),
 })  # fmt: skip
-#: Records whose name was another in PyTorch 2.9 and earlier.
+#: Name of a record in PyTorch 2.9 and earlier → its name now.
 _RENAMED = {"after_post_grad_graph": "inductor_post_grad_graph"}
 _METRICS = (names.METRICS, "bwd_compilation_metrics")
-#: What is kept of an event for Chrome's trace viewer, of which there are many.
+#: The fields that are kept of an event for Chrome's trace viewer, because there are many such
+#: events.
 _OF_CHROME = ("name", "ph", "ts", "pid", "tid")
 
-#: The stacks whose frames name files by number: record → field.
+#: Record → the field with a stack whose frames name files by number.
 _STACKS: dict[str, str] = {names.START: "stack", names.CREATED_SYMBOL: "user_stack"}
 
 InternedFiles = Callable[[], Mapping[int, str]]
@@ -51,8 +52,8 @@ InternedFiles = Callable[[], Mapping[int, str]]
 def add_record(
     trace: Trace, meta: Mapping[str, Any], payload: str, interned_files: InternedFiles
 ) -> str:
-    """Append one record as an event, and return its name. ValueError, TypeError or KeyError for a
-    record that is not in PyTorch's form.
+    """Append one record as an event, and return its name. Raises ValueError, TypeError or KeyError
+    for a record that is not in PyTorch's form.
     """
     name = _name(meta)
     data: Any = None if "artifact" in meta else meta.get(name)
@@ -80,8 +81,9 @@ def _name_files(stack: Iterable[Mapping[str, Any]], files: Mapping[int, str]) ->
 class Log:
     """One log: its events, and what is known of all its records.
 
-    `rank` is that of the process, None outside of torch.distributed. `counts` has the number of
-    records by name, `unread` that of the records that cannot be read, by reason.
+    `rank` is the rank of the process, None outside of torch.distributed. `counts` maps a name to
+    the number of records with it, `unread` a reason to the number of records that could not be
+    read.
     """
 
     trace: Trace = field(default_factory=Trace)
@@ -112,7 +114,8 @@ class Log:
         if isinstance(rank := meta.get("rank"), int) and rank >= 0:
             self.rank = rank
         if isinstance(frame := meta.get("frame_id"), int):
-            self.trace.frames.setdefault(frame, frame)  # a profile names frames as PyTorch does
+            # keep PyTorch's numbers of frames, because a profile has the same
+            self.trace.frames.setdefault(frame, frame)
         name = _name(meta)
         if name not in _READ:
             self.counts[name] += 1
@@ -148,7 +151,9 @@ def _has_fields(event: Event[Any]) -> bool:
 
 
 def read_log(lines: Iterable[str]) -> Log:
-    """Read the lines of a log. The log may be cut, and have records that PyTorch did not write."""
+    """Read the lines of a log. The log may be cut off, and may have records that PyTorch did not
+    write.
+    """
     log = Log()
     for header, payload in _split_records(lines, log.unread):
         log.add(header, payload)
@@ -158,7 +163,7 @@ def read_log(lines: Iterable[str]) -> Log:
 
 
 def _split_records(lines: Iterable[str], unread: Counter[str]) -> Iterator[tuple[str, str]]:
-    """Yield the JSON and the payload of each record; count the lines that belong to none."""
+    """Yield the JSON and the payload of each record. Count the lines that belong to no record."""
     header: str | None = None
     payload: list[str] = []
     for line in lines:
@@ -175,9 +180,9 @@ def _split_records(lines: Iterable[str], unread: Counter[str]) -> Iterator[tuple
 
 
 def _short_names(trace: Trace, files: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the names that PyTorch shortens in guards, and the full ones. PyTorch cuts what a
-    file's path has in common with PyTorch's own folder, and one character more; a log need not name
-    PyTorch's own files in full.
+    """Yield (shortened name in PyTorch's guards, full name). PyTorch removes the part of a file's
+    path that it shares with PyTorch's own folder, and one more character. The log may not contain
+    the full names of PyTorch's own files.
     """
     own = (f.partition("_dynamo/")[0] for f in files if "/torch/_dynamo/" in f)
     folder = next(own, "torch/")

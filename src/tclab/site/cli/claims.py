@@ -16,14 +16,16 @@ from tclab.cli import EXIT_STATUS, terminal
 from tclab.errors import BadRequest
 from tclab.site.cli.project import open_project
 
-if TYPE_CHECKING:  # the pages need packages that the other commands do without
+# import only for types, because the pages need packages that other commands do not need
+if TYPE_CHECKING:
     from tclab.site.pages import book
     from tclab.site.pages.prose import sentences
     from tclab.site.pages.prose.statements import Statement
 
 
-#: Numbers of a page: its sentences; those that are bound, only shown, or neither; the share of
-#: bound and shown ones; its bindings, the claims that they need, and the claims that held.
+#: The columns of numbers of a page: its sentences; how many of them are bound, only shown, or
+#: neither; the share of bound and shown sentences; its bindings, the claims that they need, and the
+#: claims that held.
 COLUMNS = ("sentences", "bound", "shown", "neither", "share", "bindings", "claims", "held here")
 
 
@@ -98,7 +100,7 @@ def _claims_of_snippet(opened: book.Book, word: str) -> set[tuple[str, str]]:
 
 def _find_pages(root: Path, part: str | None) -> list[str]:
     """Return the pages with `part` in their path, relative to the project. Raises BadRequest if
-    none has.
+    there is no such page.
     """
     docs = root / "docs"
     paths = sorted([*docs.rglob("*.md"), *docs.glob("labs/lab*.py")])
@@ -167,7 +169,7 @@ def _sentence_table(
     rows: Sequence[sentences.Sentence],
     asked: Collection[tuple[str, str]] | None = None,
 ) -> Table:
-    """Return a table with a row for each sentence and claim. With `asked`, it has only these
+    """Return a table with a row for each sentence and claim. With `asked`, the table has only these
     claims, each with its page.
     """
     table = Table(box=None, pad_edge=False)
@@ -183,7 +185,9 @@ def _sentence_table(
 
 
 def _list_environments(opened: book.Book, snippet: str, name: str) -> list[str]:
-    """Yield the environments where the claim held, or for which it is not made, with the reason."""
+    """Yield each environment where the claim held, and each environment to which it does not apply,
+    with the reason.
+    """
     from tclab.site.pages import claim_checks
 
     claim = opened.all_snippets[snippet].claim(name)

@@ -51,7 +51,7 @@ def list_(context: click.Context, folder: Path) -> None:
     progress = Progress.read(folder)
     table = terminal.plain_table("lab", "title", "exercise", "what it is", "state")
     for column in (table.columns[1], table.columns[3]):
-        column.no_wrap = False  # these wrap in a narrow terminal, names do not
+        column.no_wrap = False  # other columns wrap in a narrow terminal, but names do not
     for one in source.find(_open_project(context).root):
         passed = progress.passed.get(one.name, [])
         for number, exercise in enumerate(load_exercises(one.name)):
@@ -121,7 +121,9 @@ def check(
 
 
 def _open_project(context: click.Context) -> Project:
-    """Return the project; without one, the labs in the wheel, with a store in the user's cache."""
+    """Return the project. Outside of a project, return the labs in the wheel, with a store in the
+    user's cache.
+    """
     try:
         return open_project(context)
     except NoProject:

@@ -63,7 +63,7 @@ def status(plan: Plan, snippet: Snippet, environment: str) -> Status:
 
 
 def reasons(statuses: Mapping[Snippet, Sequence[Status]]) -> Iterator[str]:
-    """Return a line for each difference: its environment, its state, and the snippets that have
+    """Return a line for each difference, with its environment, its state and the snippets that have
     it.
     """
     snippets: dict[tuple[str, str, str], list[str]] = {}

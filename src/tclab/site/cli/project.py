@@ -1,5 +1,5 @@
-"""Find the project that a command works on, and print the output of its runs. Commands share this
-module.
+"""Find the project that a command works on, and print the results of its runs. Several commands use
+this module.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class Project:
         self.root = root
         self.plan = Plan(root, store)
 
-    @cached_property  # read on first use: some commands, such as `lab`, need no snippets
+    # read the snippets on first use, because some commands, such as `lab`, need none
+    @cached_property
     def _read_snippets(self) -> tuple[list[Snippet], dict[str, SnippetError]]:
         return snippets.read_all(self.root)
 
@@ -40,11 +41,11 @@ class Project:
 
     @property
     def unreadable(self) -> dict[str, SnippetError]:
-        """The errors of the other snippets, by name."""
+        """The errors of the snippets that cannot be read, by name."""
         return self._read_snippets[1]
 
     def select(self, words: Sequence[str]) -> list[Snippet]:
-        """Return the snippets that the words name; all for no words.
+        """Return the snippets that the words name; all snippets if there are no words.
 
         SnippetError if a named one cannot be read. Without words such errors are printed, and the
         other snippets are returned.
@@ -55,8 +56,8 @@ class Project:
         return selection.select(words, self.snippets, self.unreadable)
 
     def status(self, words: Sequence[str], runs: Iterable[Run] = ()) -> int:
-        """Return the exit status of a command on these words: 1 if a run failed, or, without words,
-        a snippet is unreadable.
+        """Return the exit status of a command on these words: 1 if a run failed, or if there are no
+        words and a snippet is unreadable; else 0.
         """
         return int(any(not run.ok for run in runs) or bool(self.unreadable and not words))
 
@@ -68,7 +69,9 @@ def open_project(context: click.Context) -> Project:
 
 @contextmanager
 def print_results_at_end() -> Iterator[dict[str, Run]]:
-    """Yield a dictionary for runs, and print its results at the end, even if saving failed."""
+    """Yield a dictionary for runs. At the end of the block print the results of its runs, even if
+    saving failed.
+    """
     runs: dict[str, Run] = {}
     try:
         yield runs

@@ -14,7 +14,7 @@ from tclab.site.remote.environments import EnvironmentPlan
 
 
 def record_all(lab: Project, cluster: client.ClusterAddress | None, *, force: bool) -> int:
-    """Record the stale snippets, print the reasons for those that stay stale; return the status."""
+    """Record the stale snippets, print why others stay stale, and return the exit status."""
     plan = lab.plan
     plans = environments.plan_environments(
         plan, environments.read(lab.root), lab.snippets, cluster, force=force

@@ -42,7 +42,9 @@ _WORKER = "start a worker that has it: tclab worker ADDRESS"
 
 
 def print_refused(refused: Mapping[str, str], words: Sequence[str], step: str = _WORKER) -> int:
-    """Print the snippets that no worker could run, by reason; return 1 if the user named some."""
+    """Print the snippets that no worker could run, by reason. Return 1 if the user named some of
+    them, else 0.
+    """
     by_reason: dict[str, list[str]] = {}
     for name, why in refused.items():
         by_reason.setdefault(why, []).append(name)

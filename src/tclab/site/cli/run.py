@@ -83,8 +83,8 @@ def run(
 
 
 def count_lacking(plan: Plan, chosen: Sequence[Snippet], *, named: bool) -> int:
-    """Return the number of snippets that this machine cannot run. Raises RunFailed for a single one
-    `named`.
+    """Return the number of snippets that this machine cannot run. Raises RunFailed if a single
+    snippet was `named` and is one of them.
     """
     missing = {
         s.name: status.why for s in chosen if (status := plan.local_status(s)).state == "lacking"

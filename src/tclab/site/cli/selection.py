@@ -1,4 +1,4 @@
-"""Select the snippets that the words of a command line name. Standard library only."""
+"""Select the snippets that the words of a command line name. Needs only the standard library."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ALL_READABLE: Mapping[str, SnippetError] = MappingProxyType({})
 
 
 class AmbiguousName(SnippetError):
-    """The error for a word that names no snippet, or several."""
+    """Raised for a word that names no snippet, or several."""
 
     exit_status = 2
 
@@ -24,8 +24,8 @@ def select(
     known: Iterable[Snippet],
     unreadable: Mapping[str, SnippetError] = ALL_READABLE,
 ) -> list[Snippet]:
-    """Return the snippets that `words` name, each once, in the order of the words; all without
-    words.
+    """Return the snippets that `words` name, each once, in the order of the words; all snippets if
+    there are no words.
 
     A word is a snippet's name, the path of its file, a topic, or any beginning of a name
     (with or without its topic) that only one snippet has. Raises AmbiguousName for any

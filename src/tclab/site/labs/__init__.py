@@ -1,1 +1,3 @@
-"""Make labs: one source for each, from which come a page, an exercise and a checker. No torch."""
+"""Make labs. A lab has one source, from which a page, an exercise and a checker are made. Imports
+no torch.
+"""

@@ -13,7 +13,8 @@ from tclab.model import Artifact, Text
 from tclab.site.engine.worker.protocol import JobFile
 from tclab.site.snippets import claims
 
-#: Names of two kinds of artifacts: a cell's number at its beginning, and the text it printed.
+#: The names of two kinds of artifacts: the mark with a cell's number at its begin, and the text
+#: that the cell printed.
 CELL, PRINTED = "cell", "printed"
 
 
@@ -40,7 +41,7 @@ class Outputs:
         self.printed = io.StringIO()
 
     def begin_cell(self, number: int) -> None:
-        """Mark that the artifacts from here on belong to cell `number`, from 0."""
+        """Mark that the next artifacts belong to the cell `number`, counted from 0."""
         self.sink(Text(name=f"{CELL}-{number}", text=str(number)))
 
     def __call__(self, artifact: Artifact) -> None:
@@ -48,7 +49,7 @@ class Outputs:
         self.sink(artifact)
 
     def flush(self) -> None:
-        """Pass on the text printed so far, as an artifact."""
+        """Pass on the text printed so far as an artifact."""
         if text := self.printed.getvalue():
             self.sink(Text(name=PRINTED, text=text))
             self.printed.seek(0)

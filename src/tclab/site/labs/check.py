@@ -1,6 +1,6 @@
 """Check a reader's file: read it, run it under limits in a process of its own, and judge it.
 
-The file is never written. Errors that need no run, such as bad syntax, are raised before it.
+The file is never changed. Errors that need no run, such as bad syntax, are raised before the run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SECONDS, MEMORY = 120.0, 4096
 
 @dataclass(frozen=True)
 class Answer:
-    """A reader's file to judge. `text` is in the percent format, for notebooks too."""
+    """A reader's file to judge. `text` is in the percent format, also for a notebook."""
 
     lab: str
     place: str
@@ -104,7 +104,7 @@ def _check_release(raw: str, place: str, lab: Lab) -> None:
 
 
 def check_syntax(answer: Answer) -> None:
-    """Raise LabError with the line where the text is not valid Python."""
+    """Raise LabError, with the line, if the text is not valid Python."""
     try:
         ast.parse(answer.text)
     except SyntaxError as error:
@@ -114,7 +114,9 @@ def check_syntax(answer: Answer) -> None:
 
 
 def describe_line(answer: Answer, line: int) -> str:
-    """Name a line of the answer as its reader finds it: ``FILE:LINE``, or a line within a cell."""
+    """Name a line of the answer so that the reader can find it: ``FILE:LINE``, or a line within a
+    cell.
+    """
     if not answer.is_notebook:
         return f"{answer.place}:{line}"
     code = [cell for cell in cells(answer.text) if cell.kind == "code" and cell.line < line]
@@ -183,8 +185,8 @@ def _read_result(answer: Answer, run: Run) -> CheckResult:
 
 
 def _add_places(judged: Verdict, answer: Answer) -> Verdict:
-    """Add places in the reader's file to a verdict's reasons. A reason says if only a trial cell
-    defines a function that was not found.
+    """Add places in the reader's file to a verdict's reasons. If only a trial cell defines a
+    function that was not found, the reason says so.
     """
     line = trial_cells.line_of_definition(judged.exercise, answer.text)
     if line and judged.state in ("untouched", "absent"):
@@ -200,7 +202,7 @@ def _add_place(step: StepResult, answer: Answer) -> StepResult:
     )
 
 
-#: Next steps by the cause that ended the process, in the reader's terms. Other causes keep the
+#: The cause that ended the process → the next step, in the reader's terms. Other causes keep the
 #: engine's next step.
 _STEPS = {
     "timeout": "see what that line waits for; put what only tries things out into a cell "
@@ -212,8 +214,8 @@ _STEPS = {
 
 
 def explain_failure(answer: Answer, run: Run) -> LabError | None:
-    """Return the error, in the reader's terms, of a run that did not reach its end; None if it
-    did.
+    """Return the error, in the reader's terms, of a run that did not reach its end; None if the run
+    reached it.
     """
     failure = run.failure
     if failure is None:

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 #: The reader's function.
 Answer = Callable[..., Any]
-#: A function that calls the reader's function with random inputs, and asserts properties of the
+#: A function that calls the reader's function with random inputs and asserts properties of the
 #: results.
 Probe = Callable[[Answer, "RandomInputs"], None]
 
 
 class WrongAnswer(AssertionError):
-    """An answer is wrong; `location` is the line at fault, if it is known."""
+    """Raised if an answer is wrong; `location` is the line at fault, if it is known."""
 
     def __init__(self, why: str, location: SourceLine | None = None) -> None:
         super().__init__(why)
@@ -44,7 +44,7 @@ class WrongAnswer(AssertionError):
 
 
 class RandomInputs:
-    """Random inputs for an answer, the same for the same seed."""
+    """Makes random inputs for an answer. Equal seeds give equal inputs."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -60,7 +60,9 @@ class RandomInputs:
 
 @dataclass(frozen=True)
 class Step:
-    """One requirement of an exercise. `name` names the mistake that it catches; `says` is shown."""
+    """One requirement of an exercise. `name` names the mistake that the step catches; `says` is the
+    requirement in words for the reader.
+    """
 
     name: str
     says: str
@@ -70,7 +72,9 @@ class Step:
 
 @dataclass
 class Exercise:
-    """A function or class that the reader writes, by name. `needs` is a subset of `model.NEEDS`."""
+    """An exercise: the reader writes the function or class called `name`. `needs` is a subset of
+    `model.NEEDS`.
+    """
 
     name: str
     title: str

@@ -88,8 +88,8 @@ _CLAIM_ASSERT = re.compile(r"^ *# claim:.*\n *assert .*(?:\n|$)", re.MULTILINE)
 
 def stub(cell: Cell) -> str:
     """Return a cell's code with a ``raise NotImplementedError`` in place of each solution. Asserts
-    bound to sentences of the page are removed, because they hold for the page's run, not for every
-    machine's times.
+    that are bound to sentences of the page are removed, because they hold for the page's run but
+    not for the times of every machine.
     """
     lines, inside = list[str](), False
     for line in _CLAIM_ASSERT.sub("", cell.text).split("\n"):
@@ -104,8 +104,8 @@ def stub(cell: Cell) -> str:
 
 
 def solution(cell: Cell, *, claims: bool = True) -> str:
-    """Return a cell's code with its solution, without the markers and the names of claims. Without
-    `claims` the asserts of the claims are removed, too.
+    """Return a cell's code with its solution, but without the markers and the names of claims.
+    Without `claims` the asserts of the claims are removed, too.
     """
     text = cell.text if claims else _CLAIM_ASSERT.sub("", cell.text)
     skipped = (BEGIN, END, "# claim:")
@@ -125,7 +125,9 @@ def _percent_cell(kind: str, tags: tuple[str, ...], text: str) -> str:
 
 
 def write(lab: Lab, folder: Path) -> list[Path]:
-    """Write both files of the exercise into `folder`. LabError, and no file, if one exists."""
+    """Write both files of the exercise into `folder`. Raises LabError, and writes nothing, if one
+    of them exists.
+    """
     paths = [folder / f"{lab.name}{suffix}" for suffix in (".py", ".ipynb")]
     if existing := [path.name for path in paths if path.exists()]:
         step = f"name another folder: tclab lab start {lab.number} FOLDER; nothing is overwritten"
@@ -144,8 +146,8 @@ def write(lab: Lab, folder: Path) -> list[Path]:
 
 
 def lab_and_release(text: str) -> tuple[str, str]:
-    """Return the lab that a file belongs to, and the tclab release that wrote it; '' if not
-    stated.
+    """Return the lab to which a file belongs, and the tclab release that wrote it; '' for what the
+    file does not state.
     """
     if match := _RELEASE.search(text):
         return match["lab"], match["release"]

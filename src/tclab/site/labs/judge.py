@@ -26,7 +26,9 @@ VERDICT = "verdict"
 
 @dataclass(frozen=True)
 class JudgeRequest:
-    """The exercises to judge: those of `lab`, or `only` some, with inputs drawn from `seed`."""
+    """The exercises to judge: all of `lab`, or the ones named in `only`, with inputs drawn from
+    `seed`.
+    """
 
     lab: str
     only: list[str]
@@ -50,7 +52,7 @@ def run(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> None:
 
 
 def load_exercises(lab: str, only: Iterable[str] = ()) -> list[Exercise]:
-    """Import the exercises of a lab; only those in `only`, if it names any."""
+    """Import the exercises of a lab. If `only` names any, import only these."""
     module = importlib.import_module(f"tclab.site.labs.exercises.{lab}")
     every: list[Exercise] = module.EXERCISES
     chosen = set(only)
@@ -63,7 +65,7 @@ def load_exercises(lab: str, only: Iterable[str] = ()) -> list[Exercise]:
 def judge(
     exercise: Exercise, tree: ast.Module, main: dict[str, Any], request: JudgeRequest, job: JobFile
 ) -> Verdict:
-    """Judge one exercise: try each of its steps, with inputs drawn anew for each."""
+    """Judge one exercise: try each of its steps with newly drawn inputs."""
     answer = main.get(exercise.name)
     if not callable(answer):
         return _make_unjudged_verdict(
@@ -82,7 +84,7 @@ def judge(
 
 
 def is_untouched(tree: ast.Module, name: str) -> bool:
-    """Return whether the file's last definition of `name` is still without a solution."""
+    """Return whether the file's last definition of `name` still has no solution."""
     last = [top for top in tree.body if getattr(top, "name", "") == name][-1:]
     return any(
         isinstance(node, ast.Raise) and UNSOLVED in ast.unparse(node)
@@ -99,7 +101,7 @@ _HAS_NEED = {"cuda": machine.has_cuda, "cxx": machine.has_cxx, "triton": machine
 
 
 def _missing_needs(exercise: Exercise) -> str:
-    """Return what this machine lacks for the exercise, in words; '' if nothing."""
+    """Return, in words, what this machine lacks for the exercise; '' if it lacks nothing."""
     missing = [
         machine.describe_need(need) for need in sorted(exercise.needs) if not _HAS_NEED[need]()
     ]
@@ -120,7 +122,7 @@ def _judge_step(step: Step, answer: Answer, random_inputs: RandomInputs, file: s
 
 
 def _error_text(error: BaseException) -> str:
-    """Return the message of an error; a reader's own class may raise in ``__str__``."""
+    """Return the message of an error, even if the ``__str__`` of the reader's own class raises."""
     try:
         return str(error)
     except Exception as another:
@@ -128,8 +130,8 @@ def _error_text(error: BaseException) -> str:
 
 
 def _reason_and_line(error: WrongAnswer, file: str) -> tuple[str, int]:
-    """Return the reason, and the line in the reader's file or 0. The reason names a line
-    elsewhere.
+    """Return the reason, and the line in the reader's file. If the error arose in another file, the
+    line is 0 and the reason names the place.
     """
     place = error.location
     if place is None or place.file == file:

@@ -23,7 +23,9 @@ class Progress:
 
     @classmethod
     def read(cls, folder: Path) -> Progress:
-        """Read the progress kept in a folder. If unreadable, set the file aside and start anew."""
+        """Read the progress kept in a folder. If the file is unreadable, rename it and start with
+        no progress.
+        """
         progress = cls(folder / FILE)
         try:
             data = json.loads(progress.path.read_text(encoding="utf-8"))
@@ -36,7 +38,9 @@ class Progress:
         return progress
 
     def update(self, lab: str, verdicts: Iterable[Verdict]) -> None:
-        """Note the verdicts of a check. Exercises that the check did not reach keep their state."""
+        """Record the verdicts of a check. Exercises that the check did not reach keep their
+        state.
+        """
         passed = set(self.passed.get(lab, ()))
         for verdict in verdicts:
             if verdict.passed:
@@ -46,7 +50,7 @@ class Progress:
         self.passed[lab] = sorted(passed)
 
     def next_hint(self, lab: str, verdict: Verdict) -> str:
-        """Give the next hint for the first failed step; after the last hint, give that hint
+        """Return the next hint for the first failed step; after the last hint, return the last one
         again.
         """
         step = verdict.first_failed
@@ -59,7 +63,7 @@ class Progress:
         return f"hint {number + 1} of {len(step.hints)}: {step.hints[number]}"
 
     def save(self) -> bool:
-        """Write the file; return False if that is not possible. A check works without it."""
+        """Write the file; return False if that is not possible. A check works without the file."""
         text = json.dumps({"passed": self.passed, "hints": self.hints}, indent=1) + "\n"
         try:
             files.replace(self.path, text)

@@ -1,4 +1,4 @@
-"""The source of a lab: a notebook in jupytext's percent format, with marked solutions.
+"""Read the source of a lab: a notebook in jupytext's percent format, with marked solutions.
 
     # %% [markdown]
     # ## Exercise: close enough
@@ -8,8 +8,8 @@
         return torch.allclose(result, expected)
         ### END SOLUTION
 
-Cells tagged ``try`` call what the reader writes, and a check skips them. Cells tagged ``solved``
-are on the solved page only. Outputs come from ``print`` and ``tclab.show``.
+Cells tagged ``try`` call what the reader writes; a check skips them. Cells tagged ``solved`` are
+only on the solved page. Outputs come from ``print`` and ``tclab.show``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tclab.site import snippets
 from tclab.site.snippets import claims
 
 FOLDER = "docs/labs"
-#: The folder of a wheel that holds the labs, laid out as in the project.
+#: The folder in an installed wheel that has the labs, with the same layout as in the project.
 SHIPPED = Path(__file__).with_name("shipped")
 #: The percent format, as jupytext's `fmt`.
 PERCENT = {"extension": ".py", "format_name": "percent"}
@@ -40,8 +40,8 @@ _NAME = re.compile(r"lab(?P<number>\d)_(?P<topic>[a-z_]+)\.py")
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a lab. `line` is the line of its header, `text` its body; Markdown comes without
-    ``#``.
+    """A cell of a lab. `line` is the line of its header, `text` its body; in a Markdown cell the
+    ``#`` are removed.
     """
 
     kind: Literal["markdown", "code"]
@@ -65,7 +65,7 @@ class Lab:
 
     @property
     def name(self) -> str:
-        """The stem of its files, such as ``lab1_backends``."""
+        """The name of the lab's files without a suffix, such as ``lab1_backends``."""
         return self.snippet.path.stem
 
     @cached_property
@@ -74,7 +74,9 @@ class Lab:
 
 
 def cells(text: str) -> Iterator[Cell]:
-    """Split a text in the percent format into cells. Text above the first header is no cell."""
+    """Split a text in the percent format into cells. Text above the first header belongs to no
+    cell.
+    """
     header, body, start = None, list[str](), 0
     for number, line in enumerate([*text.split("\n"), "# %%"], 1):
         match = _HEADER.match(line)
@@ -143,7 +145,7 @@ def read(path: Path, root: Path) -> Lab:
 
 
 def _check_source(source: str, place: str) -> None:
-    """Raise LabError for invalid Python, and for markers of solutions that do not pair."""
+    """Raise LabError for invalid Python, and for markers of solutions that do not match."""
     try:
         parse_source(source)
     except SyntaxError as error:

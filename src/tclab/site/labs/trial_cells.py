@@ -1,4 +1,4 @@
-"""Trial cells: the cells of an answer that are tagged ``try`` or ``setup``. A check skips them."""
+"""Find the trial cells of an answer, which are tagged ``try`` or ``setup``. A check skips them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ _TRIAL_TAGS = {"try", "setup"}
 
 
 def blank_trial_cells(text: str) -> str:
-    """Return the text with empty lines for its trial cells, so that line numbers stay."""
+    """Return the text with empty lines in place of its trial cells, so that line numbers do not
+    change.
+    """
     blank = {n for cell in _trial_cells(text) for n in _line_numbers(cell)}
     return "\n".join("" if n in blank else line for n, line in enumerate(text.split("\n"), 1))
 
 
 def line_of_definition(name: str, text: str) -> int:
-    """Return the line on which a trial cell defines `name`; 0 if none does."""
+    """Return the line on which a trial cell defines `name`; 0 if no trial cell does."""
     definition = re.compile(rf"(def|class) {re.escape(name)}\b")
     lines = text.split("\n")
     numbers = (n for cell in _trial_cells(text) for n in _line_numbers(cell) if n <= len(lines))

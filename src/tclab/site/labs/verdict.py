@@ -1,4 +1,6 @@
-"""Verdicts of a check: the state of each exercise, and whether each of its steps holds."""
+"""Define the verdicts of a check: the state of each exercise, and whether each of its steps
+holds.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +8,16 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-#: The state of an exercise. failed: a step does not hold; untouched: the reader has not written it;
-#: absent: the file does not define it; lacking: this machine lacks a need of the exercise;
-#: unreached: the check ended before it was judged.
+#: The state of an exercise. passed: all steps hold; failed: a step does not hold; untouched: it has
+#: no solution yet; absent: the file does not define it; lacking: this machine lacks something that
+#: the exercise needs; unreached: the check ended before the exercise was judged.
 State = Literal["passed", "failed", "untouched", "absent", "lacking", "unreached"]
 
 
 @dataclass(frozen=True)
 class StepResult:
-    """The result of one step. If it does not hold, `why` says what was observed, and `line` is the
-    line of the answer at fault, or 0.
+    """The result of one step. If the step does not hold, `why` says what was observed, and `line`
+    is the line of the answer that is at fault, or 0.
     """
 
     name: str
@@ -28,7 +30,7 @@ class StepResult:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdict on one exercise. `why` is the reason if it could not be judged."""
+    """The verdict on one exercise. If the exercise could not be judged, `why` is the reason."""
 
     exercise: str
     title: str
@@ -42,7 +44,9 @@ class Verdict:
 
     @property
     def first_failed(self) -> StepResult | None:
-        """The first step that does not hold, if any, whose hints the reader gets."""
+        """The first step that does not hold, whose hints the reader gets; None if all steps
+        hold.
+        """
         return next((step for step in self.steps if not step.holds), None)
 
 

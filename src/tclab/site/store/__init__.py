@@ -1,3 +1,3 @@
-"""Store runs: this machine's, recordings of others, and digests that tell whether a run is
-fresh.
+"""Store the runs of this machine and recordings from others, with digests that tell whether a run
+is fresh.
 """

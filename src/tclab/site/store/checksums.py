@@ -1,4 +1,5 @@
-"""Keep digests of recorded files other than runs: rows of ``tclab bench``, results of comparisons.
+"""Keep digests of the recorded files that are not runs: rows of ``tclab bench``, results of
+comparisons.
 
 ``records/SHA256SUMS`` has a line for each file, in the format of sha256sum. The command that writes
 a file writes its line. After a deliberate change:
@@ -47,7 +48,7 @@ def find_problems(root: Path) -> list[RecordingError]:
 def check(path: Path, root: Path) -> None:
     """Raise RecordingError if a file below ``records/`` was changed.
 
-    Files of a run are skipped: they are checked with the run.
+    Files of a run are skipped, because they are checked with the run.
     """
     records = Path(root) / "records"
     name = _name(path, root)
@@ -56,8 +57,8 @@ def check(path: Path, root: Path) -> None:
 
 
 def check_beginning(path: Path) -> None:
-    """Check a file to which lines are added: its beginning must have the digest. The other lines
-    come from a command that was killed before it wrote the new digest.
+    """Check a file to which lines are added. Its first lines must have the digest in the list;
+    further lines come from a command that was killed before it wrote the new digest.
     """
     path, root = path.resolve(), _find_root(path)
     if root and path.exists() and (name := _name(path, root)):
@@ -105,7 +106,7 @@ def hold_lock(path: Path) -> Iterator[None]:
 
 
 def _find_root(path: Path) -> Path | None:
-    """Return the root of the project that a file lies in, if any."""
+    """Return the root of the project that contains a file; None if there is none."""
     try:
         return project_root(path.resolve().parent)
     except NoProject:
@@ -123,7 +124,9 @@ def _name(path: Path, root: Path) -> str:
 
 
 def _list_files(records: Path) -> Iterator[Path]:
-    """Yield the files that need a digest in the list: all except hidden files and those of runs."""
+    """Yield the files that need a digest in the list: all files except hidden ones and those of
+    runs.
+    """
     for folder, below, names in os.walk(records):
         below[:] = [name for name in below if not name.startswith(".")]
         if "run.json" not in names:
@@ -165,8 +168,8 @@ def _describe_command(name: str) -> str:
 
 
 def _read(records: Path) -> dict[str, str]:
-    """Read the digests of the list by file name. RecordingError names a line that cannot be
-    read.
+    """Read the digests of the list by file name. Raises RecordingError, which names the line, if a
+    line cannot be read.
     """
     try:
         lines = (records / NAME).read_text(encoding="utf-8").splitlines()
@@ -188,7 +191,7 @@ def _unreadable_list(line: str, cause: str) -> RecordingError:
 
 
 def _replace_list(records: Path, digests: dict[str, str]) -> None:
-    """Replace the list; the old one stays until the new one is complete."""
+    """Replace the list. The old list stays until the new one is complete."""
     new = records / f".{NAME}.new"
     text = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
     try:

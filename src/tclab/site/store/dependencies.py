@@ -1,9 +1,10 @@
-"""The dependencies of a run: the files that its processes imported, those that the snippet and its
-helpers name in their text, and the recorded files that they opened, each with its digest.
+"""Find the dependencies of a run, each with its digest: the files that its processes imported, the
+files that the snippet and its helpers name in their text, and the recorded files that they opened.
 
-Names are relative to the project's root (``snippets/topic/_shared.py``). Names of tclab's own code
-begin with its package (``tclab/workshop/bench/rows.py``), names of other files in a folder of
-PYTHONPATH with that word (``$PYTHONPATH/helper.py``). So the names are equal on every machine.
+Names are relative to the project's root (``snippets/topic/_shared.py``). Names of tclab's own files
+begin with its package (``tclab/workshop/bench/rows.py``). Names of other files in a folder of
+PYTHONPATH begin with this word (``$PYTHONPATH/helper.py``). So the names are equal on every
+machine.
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ from tclab.system.imports import is_installed
 Digests = Mapping[str, str]
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-_CODE, _OUTSIDE = "tclab/", "$PYTHONPATH/"  # beginnings of names
+# the beginnings of names of tclab's files, and of files in PYTHONPATH
+_CODE, _OUTSIDE = "tclab/", "$PYTHONPATH/"
 
-#: Dependencies of every run, whether or not its list of imports names them: a killed process left
-#: no list, and the first file of a process is listed as ``__main__``. The engine, outside that
-#: process, decides which variables reach a run and which part of its output is kept.
+#: Dependencies of every run, even if no list of imports names them. A killed process leaves no
+#: list, and a list does not name the first file of its process, which is ``__main__``. The engine,
+#: which runs in another process, decides which variables reach a run and which part of its output
+#: is kept.
 _ALWAYS = (
     *("tclab/capturing/", "tclab/site/engine/worker/process.py"),
     *("tclab/site/engine/variables.py", "tclab/site/engine/job.py"),
@@ -44,11 +47,11 @@ def dependency_digests(
 ) -> dict[str, str]:
     """Return the digests of a run's dependencies; empty if no process left a list of its imports.
 
-    `imported` are the files that its processes imported, `package` the digests of tclab's files
-    from before the run. Of the project's hidden folders, where compilers write, only the files that
-    the snippet's header names are dependencies.
-    The digest is '' for a recorded file that was missing, and for a file that changed after the run
-    `began` (ns since the epoch), so that an edit during the run makes it stale.
+    `imported` are the files that the run's processes imported, `package` the digests of tclab's
+    files from before the run. A file in a hidden folder of the project, where compilers write, is a
+    dependency only if the snippet's header names it. The digest is '' for a recorded file that was
+    missing, and for a file that changed after the run `began` (ns since the epoch), so that an edit
+    during the run makes the run stale.
     """
     root = _find_root(snippet)
     files = {_name(path, root): path for path in imported}
@@ -82,9 +85,10 @@ def _named_files(snippet: Snippet, own: Mapping[str, Path], root: Path, began: i
 
 
 def changed_files(run: Run, snippet: Snippet, package: Digests) -> list[str]:
-    """Return the names of the run's dependencies that have changed since.
+    """Return the names of the run's dependencies that have changed since the run.
 
-    For a recording tclab's own files do not count: it comes from a machine with another tclab.
+    For a recording tclab's own files do not count, because the recording comes from a machine with
+    another tclab.
     """
     root, recorded = _find_root(snippet), run.environment != "here"
 
@@ -96,7 +100,7 @@ def changed_files(run: Run, snippet: Snippet, package: Digests) -> list[str]:
 
 
 def is_project_file(name: str) -> bool:
-    """Return whether a dependency is a file of the project, neither of tclab nor of PYTHONPATH."""
+    """Return whether a dependency is a file of the project, and not of tclab or PYTHONPATH."""
     return not name.startswith((_CODE, _OUTSIDE))
 
 
@@ -105,7 +109,9 @@ def _is_hidden(name: str) -> bool:
 
 
 def _name(path: Path, root: Path) -> str:
-    """Return a file's name as a dependency; '' if it is installed, or in no folder that counts."""
+    """Return a file's name as a dependency; '' for an installed file, and for a file outside of the
+    project and PYTHONPATH.
+    """
     if path.is_relative_to(_PACKAGE):
         return path.relative_to(_PACKAGE.parent).as_posix()
     if is_installed(str(path)):
@@ -117,8 +123,8 @@ def _name(path: Path, root: Path) -> str:
 
 
 def _locate(name: str, root: Path) -> Path:
-    """Return the path of a dependency; of PYTHONPATH the first file of that name, as Python takes
-    it.
+    """Return the path of a dependency. In PYTHONPATH it is the first file of this name, which
+    Python would import.
     """
     if not name.startswith(_OUTSIDE):
         return root / name
@@ -133,18 +139,20 @@ def _python_path() -> list[Path]:
 
 
 def _find_root(snippet: Snippet) -> Path:
-    """Return the root of the project that a snippet belongs to."""
+    """Return the root of the project to which a snippet belongs."""
     path = snippet.path.resolve()
     return path.parents[len(Path(snippet.file).parts) - 1]
 
 
 def _digest_before(moment: int, path: Path) -> str:
-    """Return the digest of a file; '' if it changed after `moment`. Programs cannot set a ctime."""
+    """Return the digest of a file; '' if it changed after `moment` by its ctime, which programs
+    cannot set.
+    """
     return _file_digest(path) if path.exists() and path.stat().st_ctime_ns < moment else ""
 
 
 def _file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file, whose CRLF count as LF; '' if it cannot be read."""
+    """Return the SHA-256 of a file, in which CRLF counts as LF; '' if the file cannot be read."""
     try:
         status = path.stat()
         return _cached_digest(path, status.st_mtime_ns, status.st_size)

@@ -14,9 +14,9 @@ from pathlib import Path
 
 
 def replace(target: Path, fill: Callable[[Path], None]) -> None:
-    """Have `fill` write a new folder beside `target`, then put it in its place.
+    """Have `fill` write a new folder beside `target`, then replace `target` by it.
 
-    After an error the former content stays.
+    After an error `target` has its former content.
     """
     recover(target)
     new = target.with_name(f".{target.name}.new-{os.getpid()}-{secrets.token_hex(3)}")

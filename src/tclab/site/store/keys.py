@@ -1,4 +1,4 @@
-"""Digests of the inputs of a run: its snippet, and its provenance. No torch."""
+"""Compute digests of the inputs of a run: its snippet and its provenance. Imports no torch."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The store of this machine: the last successful run of each snippet, and a later failed one.
+"""Define the store of this machine, with the last successful run of each snippet, and a later
+failed run if there is one.
 
-Saving a successful run removes the failed one. As long as nothing has changed that the failed run
-depends on, the successful one is not fresh.
+Saving a successful run removes the failed one. While everything that the failed run depends on is
+unchanged, the successful run is not fresh.
 
 - ``.tclab/runs/<topic>/<snippet>/``: the last run that succeeded
 - ``.tclab/failed/<topic>/<snippet>/``: the last run, if it failed
@@ -35,8 +36,8 @@ except ImportError:  # pragma: no cover - Windows: no locks
 
 
 class Store:
-    """The runs kept below one folder. Reading writes only the store's key, and completes a save
-    that was killed.
+    """The runs kept below one folder. A read also completes a save that was killed; otherwise it
+    writes at most the store's key.
     """
 
     def __init__(self, path: Path) -> None:
@@ -67,8 +68,8 @@ class Store:
         return self._read(self._failed_folder(_name(snippet)), _name(snippet))
 
     def status(self, snippet: Snippet, here: Provenance, package: Digests) -> Status:
-        """Return the status of the last successful run, given `here` and `package` of a run made
-        now.
+        """Return the status of the last successful run. `here` is the provenance that a run made
+        now would have, `package` the digests of tclab's files.
 
         A damaged run is stale: the snippet runs again.
         """
@@ -102,8 +103,8 @@ class Store:
         return Status(snippet, "here", state, why, head=head)
 
     def save(self, run: Run) -> None:
-        """Save `run`, a failed one beside the last successful one. Raises StoreError if that
-        fails.
+        """Save `run`. A failed run is saved beside the last successful one. Raises StoreError if
+        saving fails.
         """
         target = self.folder(run.snippet) if run.ok else self._failed_folder(run.snippet)
         try:
@@ -136,15 +137,14 @@ class Store:
     def hide_value(self, value: str) -> str:
         """Return a keyed digest that replaces a value that may be a secret.
 
-        The digest differs for other values, and a guess of the value cannot be verified without the
-        key.
+        Other values have other digests, and without the key nobody can check a guess of the value.
         """
         data = value.encode("utf-8", "surrogateescape")
         return f"hidden {hmac.new(self._key, data, hashlib.sha256).hexdigest()[:8]}"
 
     @cached_property
     def _key(self) -> bytes:
-        """The key of the store. One that cannot be saved lasts as long as this process."""
+        """The key of the store. A key that cannot be saved is valid only in this process."""
         path, new = self.path / "key", self.path / f".key-{os.getpid()}"
         try:
             if not path.exists() or path.stat().st_size != 32:
@@ -214,8 +214,8 @@ class Lock:
 
     @classmethod
     def take(cls, path: Path) -> Lock | None:
-        """Take the lock; return None while another process holds it. A folder that cannot be
-        written needs no lock, since no run is saved there.
+        """Take the lock; return None while another process holds it. If the folder cannot be
+        written, no lock is needed, because no run is saved there.
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -228,7 +228,7 @@ class Lock:
         except BlockingIOError:
             os.close(descriptor)
             return None
-        except OSError:  # a file system without locks
+        except OSError:  # the file system has no locks
             pass
         return cls(descriptor)
 

@@ -1,4 +1,5 @@
-"""Recordings: runs from machines that others lack, committed under ``records/<environment>/``.
+"""Read and write recordings: runs from machines that others lack, committed under
+``records/<environment>/``.
 
 A recording is fresh while its snippet, the local files that the snippet imports, and the
 recording's own files are unchanged. Only ``tclab record`` writes recordings.
@@ -17,7 +18,9 @@ from tclab.site.store.status import Status, source_differences
 
 
 def environments(root: Path) -> list[str]:
-    """Return the names of all recorded environments, sorted: those with a folder for a topic."""
+    """Return the sorted names of all recorded environments, which are the folders that contain a
+    folder for a topic.
+    """
     topics = (path for path in (Path(root) / "records").glob("*/*") if path.is_dir())
     return sorted({topic.parent.name for topic in topics})
 
@@ -41,7 +44,9 @@ def digest(head: Head) -> str:
 
 
 def status(root: Path, environment: str, snippet: Snippet) -> Status:
-    """Return the status of a snippet's recording; ``never`` if it was not recorded there."""
+    """Return the status of a snippet's recording; ``never`` if the snippet was not recorded in the
+    environment.
+    """
     where = folder(root, environment, snippet.name)
     if not where.exists():
         return Status(snippet, environment, "never")
@@ -59,7 +64,9 @@ def status(root: Path, environment: str, snippet: Snippet) -> Status:
 
 
 def _check_run(root: Path, environment: str, snippet: Snippet, head: Head) -> None:
-    """Raise RecordingError unless the folder holds a successful run of this snippet alone."""
+    """Raise RecordingError unless the folder contains a successful run of this snippet and nothing
+    else.
+    """
     run, place = head.run, _place(root, head.folder)
     inside = Path(root, "records").resolve() / environment / snippet.name
     if head.folder.resolve() != inside:

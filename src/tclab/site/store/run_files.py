@@ -1,11 +1,11 @@
-"""A run as a folder of readable files, with digests of all of them.
+"""Read and write a run as a folder of readable files, with digests of all of them.
 
 ``run.json`` holds the short fields and names the other files: the output, a JSON file for each
 artifact, and long code in a file of its own language. ``run.json`` is written last, with the
 SHA-256 of each other file and a digest of itself.
 
-``format`` is the version of this layout. This module reads and writes FORMAT alone, so that a
-change of the format needs a script that rewrites the recordings once.
+``format`` is the version of this layout. This module reads and writes only FORMAT. So a change of
+the format needs a script that rewrites the recordings once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from tclab.site.store.keys import digest, file_digest
 #: The version of the layout that this module reads and writes.
 FORMAT = 4
 _FILE = "$file"  # {"$file": NAME} stands for a text in another file
-_LONG_FIELDS = {"code", "text", "tree"}  # fields of artifacts whose texts are put into files
+# fields of artifacts whose texts are stored in separate files
+_LONG_FIELDS = {"code", "text", "tree"}
 _SUFFIXES = {
     "python": ".py",
     "pycon": ".txt",
@@ -106,7 +107,7 @@ class Head:
 
 
 def read_head(folder: Path, name: str, error_type: type[StoreError] = StoreError) -> Head:
-    """Read ``run.json`` and check every digest. Raises an `error_type` for a damaged file."""
+    """Read ``run.json`` and check every digest. Raises `error_type` for a damaged file."""
     path = folder / "run.json"
     data = _read_json(path, name, error_type)
     if data.pop("digest", None) != digest(data):
@@ -146,7 +147,7 @@ def read(folder: Path, name: str, error_type: type[StoreError] = StoreError) -> 
 
 
 def read_rest(head: Head, error_type: type[StoreError] = StoreError) -> Run:
-    """Read the artifacts and the output of a run whose `head` was read; return the whole run."""
+    """Read the artifacts and the output of the run whose head is `head`; return the whole run."""
     artifacts = tuple(_read_artifact(head, file, error_type) for file in head.artifacts)
     stdout, stderr = (_read_output(head, file, error_type) for file in ("stdout.txt", "stderr.txt"))
     return replace(head.run, artifacts=artifacts, stdout=stdout, stderr=stderr)
@@ -196,8 +197,8 @@ def _check_digest(path: Path, expected: str, name: str, error_type: type[StoreEr
 
 
 def _read_bytes(path: Path) -> bytes:
-    """Return the content of a file of the folder. Raises OSError for a link, which may lead out of
-    it.
+    """Return the content of a file of the folder. Raises OSError for a link, because a link may
+    lead out of the folder.
     """
     if path.is_symlink():
         raise OSError("it is a link")

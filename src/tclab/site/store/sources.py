@@ -1,8 +1,8 @@
 """Find the sources of a run: where the data in the files below ``records/`` that it reads was
 measured.
 
-Each file states that itself: a file of rows or a report in its head, an artifact of a recording in
-the ``run.json`` beside it.
+Each file states its own source: a file of rows or a report in its head, an artifact of a recording
+in the ``run.json`` beside it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def merge_by_machine(sources: Iterable[Source]) -> tuple[Source, ...]:
 
 def read_source(path: Path) -> Source:
     """Read from a recorded file where its data was measured. Raises RecordingError if the file does
-    not say this.
+    not state it.
     """
     head = _read_head(path)
     made = next((head[name] for name in _PROVENANCE if isinstance(head.get(name), dict)), None)

@@ -1,4 +1,6 @@
-"""The status of a snippet's run in one environment: whether it is fresh, and if not, why."""
+"""Define the status of a snippet's run in one environment: whether the run is fresh, and if not,
+why.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,8 @@ from tclab.site.store.run_files import Head
 from tclab.system import installed
 
 #: fresh: the run can be shown. stale: a dependency has changed. never: there is no run. failed: the
-#: last run failed, even if an earlier one succeeded. broken: its files were changed. lacking: this
-#: machine lacks something that the snippet needs.
+#: last run failed, even if an earlier one succeeded. broken: the run's files were changed. lacking:
+#: this machine lacks something that the snippet needs.
 State = Literal["fresh", "stale", "never", "failed", "broken", "lacking"]
 
 
@@ -38,7 +40,7 @@ class Status:
         return self.state == "fresh"
 
     def run(self) -> Run:
-        """Read the whole run, which must exist. Raises StoreError if it is damaged."""
+        """Return the whole run, which must exist. Raises StoreError if its files are damaged."""
         assert self.head is not None, f"nothing is kept of {self.snippet.name}"
         error = StoreError if self.environment == "here" else RecordingError
         return run_files.read_rest(self.head, error)
@@ -65,8 +67,8 @@ def package_differences(run: Run) -> Iterator[str]:
 
 
 def still_fails(failed: Run, snippet: Snippet, here: Provenance, package: Digests) -> bool:
-    """Return whether nothing has changed that a failed run depends on. If its process died, its
-    imports are unknown, so only the snippet, its includes and the provenance count.
+    """Return whether everything that a failed run depends on is unchanged. If the run's process
+    died, its imports are unknown; then only the snippet, its includes and the provenance count.
     """
     changed = (
         *source_differences(failed, snippet, package),

@@ -27,10 +27,10 @@ _DIGEST = 16
 
 @dataclass(frozen=True)
 class Compile:
-    """The compile of a function or model for one target: its snapshot, or why it failed.
+    """The compile of a function or model for one target: its snapshot, or the reason why it failed.
 
-    `packages` names the release that a model is from, such as ``transformers 5.17.0``; another
-    release may define it differently.
+    `packages` names the package and release that defines a model, such as ``transformers 5.17.0``;
+    another release may define it differently.
     """
 
     corpus: str
@@ -42,14 +42,14 @@ class Compile:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """The key that it shares with the same compile under another PyTorch."""
+        """The key, which the same compile under another PyTorch has, too."""
         return self.corpus, self.name, self.target, self.packages
 
 
 @dataclass(frozen=True)
 class VersionRecord:
-    """The record of one PyTorch version. `claims`: snippet → claim → outcome. `sources`: snippet →
-    source key of its run. `verdicts`: belief → verdict.
+    """The record of one PyTorch version. `claims` maps a snippet to its claims' outcomes, `sources`
+    a snippet to the source key of its run, `verdicts` a belief to its verdict.
     """
 
     machine: Provenance

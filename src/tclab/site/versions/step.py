@@ -1,4 +1,4 @@
-"""A step from one PyTorch version to the next: the changes between their two records."""
+"""Define a step from one PyTorch version to another: the changes between their records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ class Pair:
 
     @property
     def other_operators(self) -> bool:
-        """Whether the graphs below Dynamo differ. Dynamo's own have other names for operators."""
+        """Whether the graphs below Dynamo have other operators. Dynamo's graphs are left out,
+        because versions name their operators differently.
+        """
         changes = self.upgrade.comparison.changes
         return any(e.part == "graphs" and e.detail != "dynamo" for e in changes)
 
@@ -84,7 +86,7 @@ class Part:
 
     @property
     def differing(self) -> int:
-        """The number of kernels that differ, with a known cause or not."""
+        """The number of kernels that differ, whether the cause is known or not."""
         return sum(each.upgrade.differing_kernels for each in self.pairs)
 
     @property
@@ -99,7 +101,7 @@ class Part:
 
     @property
     def on_one_side(self) -> tuple[Pair, ...]:
-        """The pairs that compile under one of the two versions only."""
+        """The pairs that compile under only one of the two versions."""
         return tuple(each for each in self.pairs if each.upgrade.failed_sides == 1)
 
     @property

@@ -1,4 +1,4 @@
-"""Tables about two PyTorches: how far their kernels agree, why they differ, memory, breaks."""
+"""Make tables about two PyTorches: how far their kernels agree, why they differ, memory, breaks."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ def causes(part: Part, name: str, title: str) -> Table:
 
 
 def memory(step: Step) -> Table:
-    """Planned bytes before and after, where they differ; equal rows once."""
+    """Return the planned bytes before and after for the pairs in which they differ. Equal rows are
+    shown once.
+    """
     names: dict[tuple[str, int, int], list[str]] = defaultdict(list)
     for (_, target), part in step.parts.items():
         for name, old, new in part.memory:
@@ -59,7 +61,7 @@ def memory(step: Step) -> Table:
 
 
 def breaks(step: Step) -> Table:
-    """Graph breaks that came or went; equal ones once, with their number."""
+    """Return the graph breaks that are new or gone. Equal breaks are one row, with their number."""
     counted: Counter[tuple[str, str]] = Counter()
     for each in step.pairs:
         for change in each.upgrade.comparison.changes:

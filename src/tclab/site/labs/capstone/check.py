@@ -43,7 +43,9 @@ class CapstoneResult:
 def judge(
     spec: str, plan: Plan, *, seconds: float = SECONDS, on_event: OnEvent = ignore_event
 ) -> CapstoneResult:
-    """Judge the model ``FILE.py`` or ``FILE.py:NAME``. Raises LabError if it cannot be judged."""
+    """Judge the model in ``FILE.py`` or ``FILE.py:NAME``. Raises LabError if the model cannot be
+    judged.
+    """
     machine.check_torch()
     where, _, name = spec.partition(":")
     path = Path(where)
@@ -68,7 +70,7 @@ def judge(
 
 
 def _model_name(text: str, where: str) -> str:
-    """Find a name of `NAMES` that the text defines. Raises LabError if there is none."""
+    """Return a name of `NAMES` that the text defines. Raises LabError if it defines none."""
     top = ast.parse(text).body
     names = {getattr(node, "name", "") for node in top}
     targets = (t for node in top if isinstance(node, ast.Assign) for t in node.targets)

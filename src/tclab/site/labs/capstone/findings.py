@@ -1,4 +1,6 @@
-"""Make findings about a reader's model: an answer to each question, and tables. No torch."""
+"""Make findings about a reader's model: an answer to each question, and tables. Imports no
+torch.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from tclab.model import Recompile, Report, Table
 #: The beginning of the comment that names the model, at the end of a reader's file.
 REQUEST_MARK = "# tclab-capstone: "
 
-#: A smaller speed-up may be noise.
+#: The least speed-up that counts; a smaller one may be noise.
 LEAST_SPEEDUP = 1.05
 
 
@@ -42,8 +44,8 @@ class Timing:
 
     @property
     def break_even(self) -> float:
-        """The number of calls after which the saved time exceeds the first call's; infinity if no
-        time is saved.
+        """The number of calls after which the saved time exceeds the time of the first call;
+        infinity if no time is saved.
         """
         saved = self.eager[1] - self.compiled[1]
         return math.ceil(self.first / saved) if saved > 0 else math.inf
@@ -55,8 +57,8 @@ class Timing:
 
 
 def judge_breaks(report: Report, explained: Mapping[str, str]) -> Finding:
-    """Make the finding on breaks: settled if there is none, or a key of `explained` is in the line
-    or reason of each.
+    """Make the finding on breaks. It is settled if there is no break, or if the line or the reason
+    of each break contains a key of `explained`.
     """
     question = "Graph breaks: none, or each explained?"
     open_breaks, explained_breaks = list[str](), list[str]()

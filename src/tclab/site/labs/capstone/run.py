@@ -31,7 +31,7 @@ def run(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> None:
     """Examine the model of the reader's file, and show the findings, the times and the report."""
     request = json.loads(job["source"].rsplit(REQUEST_MARK, 1)[1])
     path, name = request["path"], request["name"]
-    os.chdir(os.path.dirname(path))  # the model may read files beside it
+    os.chdir(os.path.dirname(path))  # the model may read files in its own folder
     report = explain.explain_named(explain.ExplainRequest.parse(f"{request['path']}:{name}"))
     with load.import_module(path) as module:
         model = subject.find(module, job["file"], name, (), grad=False)
@@ -115,8 +115,8 @@ def _largest_errors(fn: Callable[..., Any], calls: list[Call]) -> tuple[float, f
 
 
 def _measure_distance(a: torch.Tensor, b: torch.Tensor) -> float:
-    """Return the largest absolute difference; infinity if the shapes differ, or only `a` has a
-    NaN.
+    """Return the largest absolute difference of two tensors; infinity if their shapes differ, or if
+    only `a` has a NaN.
     """
     if a.shape != b.shape:
         return float("inf")
@@ -128,7 +128,7 @@ def _measure_distance(a: torch.Tensor, b: torch.Tensor) -> float:
 
 
 def _collect_tensors(value: object) -> list[torch.Tensor]:
-    """Collect the tensors of a result, nested ones too, in order."""
+    """Return the tensors of a result in order, including nested ones."""
     if isinstance(value, torch.Tensor):
         return [value]
     parts = value.values() if isinstance(value, Mapping) else value
@@ -138,27 +138,29 @@ def _collect_tensors(value: object) -> list[torch.Tensor]:
 
 
 def _copy_in_float64(fn: Callable[..., Any]) -> Callable[..., Any] | None:
-    """Return a copy of a module in float64, None if it cannot be copied; a plain function
+    """Return a copy of a module in float64, or None if it cannot be copied. Return a plain function
     unchanged.
     """
     if not isinstance(fn, torch.nn.Module):
         return fn
     try:
         exact: Callable[..., Any] = copy.deepcopy(fn).double()
-    except Exception:  # a model may raise anything; then eager's result is the reference
+    except Exception:  # a model may raise any error; then eager's result is the reference
         return None
     return exact
 
 
 def _float64_results(exact: Callable[..., Any] | None, call: Call) -> list[torch.Tensor]:
-    """Return the tensors computed in float64; an empty list if the model cannot compute in it."""
+    """Return the tensors computed in float64; an empty list if the model cannot compute in
+    float64.
+    """
     if exact is None:
         return []
     try:
         args = [_to_float64(value) for value in call.args]
         kwargs = {name: _to_float64(value) for name, value in dict(call.kwargs).items()}
         return [tensor.double() for tensor in _collect_tensors(exact(*args, **kwargs))]
-    except Exception:  # such as for an operation without float64
+    except Exception:  # for example, an operation without a float64 version
         return []
 
 

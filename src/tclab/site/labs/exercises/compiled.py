@@ -1,4 +1,4 @@
-"""Assert breaks, recompiles and results of the compile of a reader's function."""
+"""Make assertions about the breaks, recompiles and results of a reader's compiled function."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def assert_whole(answer: Answer, calls: Sequence[tuple[Any, ...]]) -> None:
 
 
 def assert_compiled_once(answer: Answer, calls: Sequence[tuple[Any, ...]]) -> None:
-    """Assert that one graph serves all of these calls."""
+    """Assert that one graph is compiled for all of these calls."""
     capture = capture_calls(answer, calls)
     reason = next((f": {r.reasons[0]}" for r in capture.recompiles if r.reasons), "")
     number = len(capture.graphs)

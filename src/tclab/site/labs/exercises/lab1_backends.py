@@ -52,7 +52,7 @@ def accepts_rounding_near_zero(answer: Answer, random_inputs: RandomInputs) -> N
     x = random_inputs.tensor(128, 256)
     exact = (x.double() - x.double().mean(-1, keepdim=True)).float()
     rounded = exact + 2e-7 * random_inputs.tensor(128, 256).clamp(-2, 2)
-    exact[:, 0] = 0.0  # the hardest case: a relative tolerance allows nothing at zero
+    exact[:, 0] = 0.0  # the hardest case, because a relative tolerance allows no error at zero
     result = torch.where(exact == 0, 3e-7, rounded)
     text = "it refused a difference of 3e-7 beside values of about 1"
     assert answer(result, exact), text

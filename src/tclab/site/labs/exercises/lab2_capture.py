@@ -23,7 +23,7 @@ def forward(x, weights, gated, residual):
 
 
 def _count_operations(depth: int, *, gated: bool, residual: bool) -> int:
-    """Count the operations in Dynamo's graph of such a network, from a capture."""
+    """Capture a network of this form, and count the operations in Dynamo's graph."""
     import torch
 
     import tclab

@@ -19,7 +19,7 @@ _GATE = "def f(x, bias):\n    return torch.nn.functional.gelu(x + bias) * x"
 
 @functools.lru_cache(maxsize=8)
 def _elements(rows: int, columns: int) -> tuple[int, int]:
-    """Return the number of elements read and written, (by one fused kernel, by a kernel for each
+    """Return the numbers of elements read and written: (by one fused kernel, by one kernel for each
     operation).
     """
     import torch
