@@ -81,7 +81,7 @@ def test_a_percent_encoded_value_is_named():
 
 
 def test_what_stands_in_the_users_own_code_is_no_secret():
-    assert "hunter2pw" not in redaction.find_tokens(VARIABLES, own="def hunter2pw(x):")
+    assert "hunter2pw" not in redaction.find_tokens(VARIABLES, user_text="def hunter2pw(x):")
 
 
 def test_values_are_shown_where_that_is_asked_for():
@@ -96,7 +96,7 @@ def test_values_are_shown_where_that_is_asked_for():
 
 def test_a_word_of_the_users_own_code_is_no_part():
     tokens, text = redaction.find_tokens(PARTS), "L['k'] == 'abcdefghijkl'"
-    assert redaction.redact_tokens(text, tokens, own="x['abcdefghijkl']") == text
+    assert redaction.redact_tokens(text, tokens, user_text="x['abcdefghijkl']") == text
 
 
 def test_the_name_of_a_variable_is_no_part_of_its_value():

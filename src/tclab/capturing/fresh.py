@@ -115,8 +115,8 @@ def _contains_code(code: CodeType, codes: set[int]) -> bool:
     )
 
 
-def _forget_new_codes(known: list[CodeType]) -> None:
-    known_ids = {id(code) for code in known}
+def _forget_new_codes(known_codes: list[CodeType]) -> None:
+    known_ids = {id(code) for code in known_codes}
     for code in compiler.known_codes():
         if id(code) not in known_ids:
             compiler.forget_code(code)

@@ -86,41 +86,41 @@ def check(
 
 
 def _explain_function(
-    checked: CheckedFunction, folder: Path, seconds: float
+    entry: CheckedFunction, folder: Path, seconds: float
 ) -> Report | Problem | None:
     """Return the report of one function, with paths relative to `folder`, or the Problem because of
     which there is nothing to compare.
     """
     torch = machine.torch_facts().get("__version__", "")
     try:
-        request = {"spec": checked.name, "level": checked.level, **checked.request}
+        request = {"spec": entry.name, "level": entry.level, **entry.request}
         result = explain_in_environment(sys.executable, request, torch, seconds, folder)
     except ExplainError as problem:
         return Problem.from_error(problem)
-    if result.report and _is_incomplete(result.report, checked.level):
+    if result.report and _is_incomplete(result.report, entry.level):
         return result.report.refusal or result.report.gaps[0]
     if result.report and result.report.snapshot.is_empty:
-        return Problem(checked.name, NOTHING, "call it with tensors that it computes with")
+        return Problem(entry.name, NOTHING, "call it with tensors that it computes with")
     return result.failure or result.report
 
 
 def _check_function(
-    result: Report | Problem | None, checked: CheckedFunction, folder: Path, update: bool,
+    result: Report | Problem | None, entry: CheckedFunction, folder: Path, update: bool,
     strict: bool, pages: Path | None,
 ) -> int:  # fmt: skip
     """Compare one function with its baseline, print the differences, and return the exit status."""
     if not isinstance(result, Report):
         return _print_result(
-            checked, INCOMPLETE, "not compared", _describe_problem(result) if result else []
+            entry, INCOMPLETE, "not compared", _describe_problem(result) if result else []
         )
     now = summarize_report(result)
     try:
-        outcome = baseline.check_baseline(folder, checked.name, now, checked.level, update=update)
+        outcome = baseline.check_baseline(folder, entry.name, now, entry.level, update=update)
     except BadRequest as problem:
         described = _describe_problem(Problem.from_error(problem))
-        return _print_result(checked, INCOMPLETE, "not compared", described)
+        return _print_result(entry, INCOMPLETE, "not compared", described)
     if outcome.status == baseline.WRITTEN:
-        return _print_result(checked, SAME, f"written to {outcome.baseline.path}", [])
+        return _print_result(entry, SAME, f"written to {outcome.baseline.path}", [])
     lines, verdict, status = [*outcome.lines()], outcome.status, _STATUS.get(outcome.status, SAME)
     if outcome.status == baseline.NO_FILE:
         verdict = f"there is no {outcome.baseline.path}"
@@ -130,7 +130,7 @@ def _check_function(
         lines.append(f"report: {page.write_outcome(pages, outcome)}")
     if step := outcome.next_step("--update"):
         lines.append(f"next: {step}")
-    return _print_result(checked, status, verdict, lines)
+    return _print_result(entry, status, verdict, lines)
 
 
 def _describe_problem(problem: Problem) -> list[str]:
@@ -138,9 +138,9 @@ def _describe_problem(problem: Problem) -> list[str]:
     return [f"{problem.place}: {problem.cause}", *step]
 
 
-def _print_result(checked: CheckedFunction, status: int, verdict: str, lines: list[str]) -> int:
+def _print_result(entry: CheckedFunction, status: int, verdict: str, lines: list[str]) -> int:
     out = terminal.console()
-    out.print(f"[bold]{escape(checked.name)}[/]: {escape(verdict)}", soft_wrap=True)
+    out.print(f"[bold]{escape(entry.name)}[/]: {escape(verdict)}", soft_wrap=True)
     for line in lines:
         out.print(f"  {escape(line)}", soft_wrap=True)
     return status

@@ -182,13 +182,13 @@ def _own_torch() -> str:
     return Version.parse(machine.torch_facts().get("__version__", "")).public
 
 
-def _builds(from_: str | None, to: str | None, named: dict[str, str]) -> tuple[Build, Build]:
+def _builds(from_: str | None, to: str | None, pythons: dict[str, str]) -> tuple[Build, Build]:
     """Return the earlier and the later PyTorch. The default of --from is this Python's PyTorch; the
     default of --to is the PyTorch of --python.
     """
     own = _own_torch()
     before = environments.parse_build("--from", from_) if from_ else Build(own, f"torch=={own}")
-    others = [torch for torch in named if torch != before.version]
+    others = [torch for torch in pythons if torch != before.version]
     if not before.version:
         raise BadRequest("--from", "this Python has no PyTorch", "say which: --from 2.13.0")
     if not to and len(others) != 1:
@@ -201,12 +201,12 @@ def _builds(from_: str | None, to: str | None, named: dict[str, str]) -> tuple[B
 
 
 def _find_python(
-    build: Build, named: dict[str, str], maker: EnvironmentMaker, on_step: OnStep
+    build: Build, pythons: dict[str, str], maker: EnvironmentMaker, on_step: OnStep
 ) -> tuple[str, str]:
     """Return the version of this PyTorch, and a Python that has it: one given by --python, this
     Python, or one in a new environment.
     """
-    known = {_own_torch(): sys.executable, **named} if build.is_named_by_version else {}
+    known = {_own_torch(): sys.executable, **pythons} if build.is_named_by_version else {}
     if build.version in known:
         return build.version, known[build.version]
     if not maker.is_complete(build):

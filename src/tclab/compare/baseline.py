@@ -153,31 +153,33 @@ class BaselineOutcome:
 
 
 def check_baseline(
-    folder: Path, name: str, now: CompileSummary, level: str, *, update: bool
+    folder: Path, name: str, current: CompileSummary, level: str, *, update: bool
 ) -> BaselineOutcome:
     """Compare a compile with the file of its name in `folder`, for its PyTorch version or else the
     nearest older version. With `update`, write the file if it differs. Raises BadRequest for a file
     without a compile or with another target, unless `update` replaces the file.
     """
-    own = Baseline(folder, name, now.snapshot.torch)
+    own = Baseline(folder, name, current.snapshot.torch)
     nearest = own.find_nearest()
     try:
-        verdict = judge(_read_before(nearest, now), now.snapshot, level) if nearest else None
+        verdict = (
+            judge(_read_before(nearest, current), current.snapshot, level) if nearest else None
+        )
     except BadRequest:
         if not update:
             raise
         verdict = None
     end = _decide_status(verdict, by_torch=nearest != own.path)
     if update and (end != SAME or nearest != own.path):
-        own.write(now.snapshot)
+        own.write(current.snapshot)
         end = WRITTEN
-    return BaselineOutcome(end, now, own, nearest, verdict)
+    return BaselineOutcome(end, current, own, nearest, verdict)
 
 
-def _read_before(path: Path, now: CompileSummary) -> Snapshot:
+def _read_before(path: Path, current: CompileSummary) -> Snapshot:
     """Read the snapshot of a baseline. BadRequest also if it was compiled for another target."""
     before = read_baseline(path)
-    then, target = (each.target or "this machine" for each in (before, now.snapshot))
+    then, target = (each.target or "this machine" for each in (before, current.snapshot))
     if then != target:
         step = "give it another name, or write it anew with the flag for updates"
         raise BadRequest(str(path), f"is of {then}, and this compile is for {target}", step)

@@ -216,12 +216,12 @@ def _costs_of_findings(findings: Iterable[FindingIdentity]) -> dict[FindingIdent
 
 
 def _count_changes(
-    part: str, before: Mapping[str, int], after: Mapping[str, int], where: str = "",
+    part: str, before: Mapping[str, int], after: Mapping[str, int], prefix: str = "",
     detail: str = "",
 ) -> Iterator[Change]:  # fmt: skip
     for name in sorted(before.keys() | after.keys()):
         both = before.get(name, 0), after.get(name, 0)
-        yield from _number_change(part, where + name, *both, judged=False, detail=detail)
+        yield from _number_change(part, prefix + name, *both, judged=False, detail=detail)
 
 
 def _number_change(

@@ -60,7 +60,7 @@ def _format_cell(value: Value) -> str:
     return "" if value is None else "code" if isinstance(value, Code) else str(value)
 
 
-def list_changes(changes: Iterable[Change], now: CompileSummary | None = None) -> Iterator[str]:
+def list_changes(changes: Iterable[Change], current: CompileSummary | None = None) -> Iterator[str]:
     """Yield lines for each change: what changed, and for a new item the reason and a fix. Of the
     changes in a stage's graphs only the first ones are listed.
     """
@@ -69,7 +69,7 @@ def list_changes(changes: Iterable[Change], now: CompileSummary | None = None) -
         of_stages[change.detail] += change.part == "graphs"
         if of_stages[change.detail] <= _MAX_GRAPH_CHANGES:
             yield f"{_SINGULAR[change.part]}, {_describe_change(change)}"
-            yield from (f"    {line}" for line in _explain_change(change, now))
+            yield from (f"    {line}" for line in _explain_change(change, current))
     for stage, number in of_stages.items():
         if number > _MAX_GRAPH_CHANGES:
             yield f"graph, {stage}: and {number - _MAX_GRAPH_CHANGES} more"
@@ -93,16 +93,16 @@ def _value_or_none(value: Value) -> str:
     return "none" if value is None else str(value)
 
 
-def _explain_change(change: Change, now: CompileSummary | None) -> Iterator[str]:
+def _explain_change(change: Change, current: CompileSummary | None) -> Iterator[str]:
     if change.after is None:
         return
     if isinstance(change.subject, RecompileIdentity):
         yield from _fix_lines(change.subject)
     elif isinstance(change.before, Code) and isinstance(change.after, Code):
         yield from _diff_lines(change.before, change.after)
-    elif now and (item := now.find_break(change.subject)):
+    elif current and (item := current.find_break(change.subject)):
         yield from _explain_break(item)
-    elif now and (found := now.find_finding(change.subject)):
+    elif current and (found := current.find_finding(change.subject)):
         if found.places:  # without places, the subject says where it is
             yield f"{', '.join(map(str, found.places))}: {found.what}"
         yield from (f"fix: {action}" for action in found.actions)
@@ -167,17 +167,17 @@ def describe_cause(cause: Cause) -> dict[str, str | int | None]:
     }
 
 
-def _describe_total(cause: Cause, number: str, called: str) -> str:
+def _describe_total(cause: Cause, number: str, noun: str) -> str:
     """Describe how a number changed over all the cause's kernels; '' if it did not change, or is
     unknown.
     """
     both = cause.total(number)
     if both is None or both[0] == both[1]:
         return ""
-    return f"{called} {both[0]:,} to {both[1]:,}"
+    return f"{noun} {both[0]:,} to {both[1]:,}"
 
 
-def list_by_cause(verdict: Verdict, now: CompileSummary) -> Iterator[str]:
+def list_by_cause(verdict: Verdict, current: CompileSummary) -> Iterator[str]:
     """Yield lines on the effects of another PyTorch: kernels by cause, then the other changes."""
     causes = find_causes(verdict.comparison.pairs)
     for cause in causes:
@@ -185,4 +185,4 @@ def list_by_cause(verdict: Verdict, now: CompileSummary) -> Iterator[str]:
         kernels = f"{count} kernel" + "s" * (count != 1)
         yield f"{kernels}: {form.name}{form.issue_suffix}; moves numbers: {form.numbers}"
     every = (*verdict.worse, *verdict.better)
-    yield from list_changes([e for e in every if not (causes and e.part == "kernels")], now)
+    yield from list_changes([e for e in every if not (causes and e.part == "kernels")], current)

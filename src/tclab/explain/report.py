@@ -152,7 +152,7 @@ def _make_shareable(report: Report) -> Report:
     own = "\n".join(
         [report.title, *(text for of in report.sources for text in (of.filename, of.code))]
     )
-    tokens = redaction.find_tokens(own=own)
+    tokens = redaction.find_tokens(user_text=own)
 
     def change(text: str) -> str:
         near = text if anywhere or folder not in text else place.sub("", text)

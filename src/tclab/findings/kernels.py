@@ -187,11 +187,11 @@ def find_checkpoints(evidence: Evidence) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-def worst_checkpoints(every: Iterable[Checkpoints]) -> Checkpoints | None:
+def worst_checkpoints(graphs: Iterable[Checkpoints]) -> Checkpoints | None:
     """Return the backward graph that holds the most bytes for checkpointed regions, if it holds
     more than eager; else None.
     """
-    worst = max(every, key=lambda each: each.bytes, default=None)
+    worst = max(graphs, key=lambda each: each.bytes, default=None)
     if worst is None or worst.held < 2 or worst.bytes < _MORE_MEMORY * worst.one:
         return None
     return worst

@@ -137,11 +137,11 @@ def output(run: Run, options: Options | None = None) -> Html:
     return _run.output(run, options or Options())
 
 
-def stamp(run: Run, *same: Run) -> Html:
+def stamp(run: Run, *equal_runs: Run) -> Html:
     """Return one line of HTML with PyTorch, Triton, device, day, seconds, and whether the run is
-    live or recorded. The line also names the other runs that showed the `same`.
+    live or recorded. The line also names the `equal_runs`, which showed the same artifact.
     """
-    return _stamp.html(run, same)
+    return _stamp.html(run, equal_runs)
 
 
 def text(artifact: Artifact) -> str:
@@ -154,9 +154,9 @@ def run_text(run: Run) -> str:
     return _run.text(run)
 
 
-def stamp_text(run: Run, *same: Run) -> str:
+def stamp_text(run: Run, *equal_runs: Run) -> str:
     """Return the stamp as text for a terminal."""
-    return _stamp.text(run, same)
+    return _stamp.text(run, equal_runs)
 
 
 def css() -> str:

@@ -132,14 +132,14 @@ def _add_input_boxes(
     names: Sequence[str],
     row: Mapping[str, int],
     place: Mapping[str, int],
-    returned: frozenset[str],
+    returned_names: frozenset[str],
     boxes: list[Box],
     links: list[Link],
 ) -> None:
     """Add a box for an input above each row that reads it. An input that nothing reads gets a box
     in row 0.
     """
-    is_returned = node.name in returned
+    is_returned = node.name in returned_names
     reader_rows = sorted({row[name] for name in names})
     if not reader_rows:
         boxes.append(Box(node, 0, returned=is_returned))

@@ -96,11 +96,11 @@ def _equal_run_texts(runs: Sequence[Run]) -> Iterator[str]:
             yield one_line(f"the same on {places_text(run.figure_sources)}, {origin_text(run)}")
 
 
-def pieces(run: Run, same: Sequence[Run] = ()) -> list[str]:
-    """Return the stamp's parts as texts; `same` are the other runs that showed the same
+def pieces(run: Run, equal_runs: Sequence[Run] = ()) -> list[str]:
+    """Return the stamp's parts as texts; `equal_runs` are the other runs that showed the same
     artifact.
     """
-    return [*_own_texts(run), *_equal_run_texts(same)]
+    return [*_own_texts(run), *_equal_run_texts(equal_runs)]
 
 
 def _own_texts(run: Run) -> list[str]:
@@ -115,9 +115,9 @@ def _own_texts(run: Run) -> list[str]:
     ]
 
 
-def html(run: Run, same: Sequence[Run] = ()) -> Html:
+def html(run: Run, equal_runs: Sequence[Run] = ()) -> Html:
     """Return the stamp as one line of HTML; the commit links to PyTorch's repository."""
-    first, *rest = map(esc, pieces(run, same))
+    first, *rest = map(esc, pieces(run, equal_runs))
     url = commit_url(run.provenance.torch_git)
     if url and not run.sources:
         link = tag("a", esc(run.provenance.torch_git[:7]), href=url, rel="noopener")
@@ -128,6 +128,6 @@ def html(run: Run, same: Sequence[Run] = ()) -> Html:
     return tag("p", *items, class_=f"tclab-stamp tclab-{origin_class}", data_search_exclude="")
 
 
-def text(run: Run, same: Sequence[Run] = ()) -> str:
+def text(run: Run, equal_runs: Sequence[Run] = ()) -> str:
     """Return the stamp as one line of text."""
-    return " · ".join(pieces(run, same))
+    return " · ".join(pieces(run, equal_runs))

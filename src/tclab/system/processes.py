@@ -167,23 +167,23 @@ def _has_children() -> bool:
     return True
 
 
-def kill_descendants(spared: Iterable[int] = ()) -> None:
-    """Kill the descendants of this process, except `spared` and their descendants.
+def kill_descendants(spared_pids: Iterable[int] = ()) -> None:
+    """Kill the descendants of this process, except `spared_pids` and their descendants.
 
     A process that keeps forking and ending is gone before it can be killed, and its child is not
     known yet. So each process found is stopped first: a stopped process does not fork. When a
     search finds only stopped processes, these are killed. Processes from earlier searches are not,
     because they may have ended and another process may have their number now.
     """
-    spared, stopped = set(spared), set[int]()
-    while not (family := _find_own_descendants(spared)) <= stopped:
+    spared_pids, stopped = set(spared_pids), set[int]()
+    while not (family := _find_own_descendants(spared_pids)) <= stopped:
         send_signal(family - stopped, signal.SIGSTOP)
         stopped |= family
     send_signal(family, signal.SIGKILL)
 
 
-def _find_own_descendants(spared: set[int]) -> set[int]:
-    mine = set(find_children(os.getpid())) - spared
+def _find_own_descendants(spared_pids: set[int]) -> set[int]:
+    mine = set(find_children(os.getpid())) - spared_pids
     return mine.union(*map(find_descendants, mine))
 
 

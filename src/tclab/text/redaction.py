@@ -61,9 +61,9 @@ def redact_guards(text: str, variables: Mapping[str, str] = os.environ) -> str:
     return redact_tokens(_LITERAL.sub(replace_literal, text), find_tokens(variables))
 
 
-def find_tokens(variables: Mapping[str, str] = os.environ, own: str = "") -> dict[str, str]:
+def find_tokens(variables: Mapping[str, str] = os.environ, user_text: str = "") -> dict[str, str]:
     """Map each value that could be a token, in each of its spellings, to its variable's name. A
-    value in `own`, the user's text, is not a token. Return nothing inside `show_values`.
+    value in `user_text`, the user's text, is not a token. Return nothing inside `show_values`.
     """
     if _VALUES_SHOWN.get():
         return {}
@@ -71,7 +71,7 @@ def find_tokens(variables: Mapping[str, str] = os.environ, own: str = "") -> dic
     parts = ((part, name) for value, name in pairs for part in (value, *_find_passwords(value)))
     secret = ((part, name) for part, name in parts if _TOKEN.fullmatch(part))
     written = ((text, name) for part, name in secret for text in _list_forms(part))
-    return {text: name for text, name in written if text not in own}
+    return {text: name for text, name in written if text not in user_text}
 
 
 def _find_passwords(value: str) -> tuple[str, ...]:
@@ -97,14 +97,14 @@ def _may_be_token(value: str) -> bool:
     return bool(_TOKEN.fullmatch(value)) and not os.path.exists(value)
 
 
-def redact_tokens(text: str, tokens: Mapping[str, str], own: str = "") -> str:
+def redact_tokens(text: str, tokens: Mapping[str, str], user_text: str = "") -> str:
     """Replace the values of variables, and words in quotes that are long parts of a value, by the
-    variables' names. A word in `own`, the user's text, is kept.
+    variables' names. A word in `user_text`, the user's text, is kept.
     """
     for value, name in tokens.items():
         if value in text:
             text = text.replace(value, _make_placeholder(name))
-    return _LITERAL.sub(_Parts(tokens, own), text) if tokens else text
+    return _LITERAL.sub(_Parts(tokens, user_text), text) if tokens else text
 
 
 class _Parts:

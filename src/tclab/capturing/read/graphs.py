@@ -101,11 +101,11 @@ def _strip_terminal_noise(text: str) -> str:
     return _GRAPH_ID.sub("", _COLOUR.sub("", text)).strip("\n") + "\n"
 
 
-def _links_by_line(parsed: printed_graph.ParsedGraph, key: NodeKey) -> dict[int, links.Keys]:
+def _links_by_line(parsed_graph: printed_graph.ParsedGraph, key: NodeKey) -> dict[int, links.Keys]:
     keys = {}
-    for line in sorted(parsed.lines.keys() | parsed.sources.keys()):
-        name = parsed.lines.get(line)
-        keys[line] = _python_and_node_key(key(name) if name else "", parsed.sources.get(line))
+    for line in sorted(parsed_graph.lines.keys() | parsed_graph.sources.keys()):
+        name = parsed_graph.lines.get(line)
+        keys[line] = _python_and_node_key(key(name) if name else "", parsed_graph.sources.get(line))
     return keys
 
 

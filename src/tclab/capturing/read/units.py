@@ -161,8 +161,8 @@ class _CompileEvents:
         """Build the Unit from all events. Only this method parses the output code."""
         aot_id = _AOT_ID.search(self.code)
         unit = Unit(index, self.compile_id, aot_id[2] if aot_id else "")
-        unit.ir_pre_fusion = _ir_listing(unit, self.pre_fusion, unique, fused=False)
-        unit.ir = _ir_listing(unit, self.post_fusion, unique, fused=True)
+        unit.ir_pre_fusion = _ir_listing(unit, self.pre_fusion, unique, is_fused=False)
+        unit.ir = _ir_listing(unit, self.post_fusion, unique, is_fused=True)
         unit.fusion = tuple(e.payload for e in self.decisions if e.name == "fusion")
         unit.loop_bodies, unit.kernel_notes = self.loop_bodies, tuple(self.kernel_notes)
         pairs = _fusion.read_pairs(self.decisions, self.loop_bodies, self.graph, unit.title_suffix)
@@ -200,10 +200,10 @@ def _stabilize_ids(code: str, index: int) -> str:
     return _KERNEL_PATH.sub("", code)
 
 
-def _ir_listing(unit: Unit, text: str, unique: _UniqueNames, *, fused: bool) -> Listing | None:
+def _ir_listing(unit: Unit, text: str, unique: _UniqueNames, *, is_fused: bool) -> Listing | None:
     if not text:
         return None
-    when, stage = ("after", "ir") if fused else ("before", "ir_pre_fusion")
+    when, stage = ("after", "ir") if is_fused else ("before", "ir_pre_fusion")
     name = unique(f"{stage.replace('_', '-')}-{_forward_or_backward(unit)}")
     code = scrub(text.strip("\n")) + "\n"
     return Listing(f"Inductor IR {when} fusion{unit.title_suffix}", name, code, "text", stage)

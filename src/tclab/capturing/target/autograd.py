@@ -148,14 +148,14 @@ def _nodes_leading_to(wanted: set[Node], roots: Iterable[Node]) -> set[Node]:
     return needed
 
 
-def _count_edges(roots: Iterable[Node], needed: set[Node]) -> dict[Node, int]:
-    """Count the edges that lead into each of the `needed` nodes."""
+def _count_edges(roots: Iterable[Node], needed_nodes: set[Node]) -> dict[Node, int]:
+    """Count the edges that lead into each of `needed_nodes`."""
     count: dict[Node, int] = defaultdict(int)
-    stack = list(dict.fromkeys(node for node in roots if node in needed))
+    stack = list(dict.fromkeys(node for node in roots if node in needed_nodes))
     seen = set(stack)
     while stack:
         for child, _ in stack.pop().next_functions:
-            if child is None or child not in needed:
+            if child is None or child not in needed_nodes:
                 continue
             count[child] += 1
             if child not in seen:

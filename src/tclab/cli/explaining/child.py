@@ -103,10 +103,12 @@ def _read_status(pipe_in: int) -> int | None:
     return None
 
 
-def _find_status(status: int, received: set[int], reported: int | None, fault: BinaryIO) -> int:
-    if reported is not None:
-        return reported if status < 0 else status
-    if -status in received:  # the command itself got the signal
+def _find_status(
+    status: int, received_signals: set[int], reported_status: int | None, fault: BinaryIO
+) -> int:
+    if reported_status is not None:
+        return reported_status if status < 0 else status
+    if -status in received_signals:  # the command itself got the signal
         signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     fault.seek(0)

@@ -113,6 +113,6 @@ def _print_kernels(out: Console, report: Report) -> None:
         _print_line(out, f"… and {later} of graphs that later calls compiled, in the report")
 
 
-def _print_more(out: Console, count: int, what: str) -> None:
+def _print_more(out: Console, count: int, noun: str) -> None:
     if count > _MOST:
-        _print_line(out, f"… and {count - _MOST} more {what} in the report")
+        _print_line(out, f"… and {count - _MOST} more {noun} in the report")

@@ -28,7 +28,7 @@ def text(report: Report) -> str:
     raise AssertionError("every text is cut, so no head of a report is too long")
 
 
-def _make_fields(report: Report, kept: int) -> dict[str, object]:
+def _make_fields(report: Report, finding_count: int) -> dict[str, object]:
     provenance = report.provenance
     return {
         "format": FORMAT,
@@ -40,8 +40,8 @@ def _make_fields(report: Report, kept: int) -> dict[str, object]:
         "verdict": _cut(counts.verdict(report)),
         "bound": _cut(words.bound(report.cost)),
         "results": _cut(f"{report.agreement}"),
-        "findings": [_encode_finding(each) for each in report.findings[:kept]],
-        "left_out": len(report.findings) - kept,
+        "findings": [_encode_finding(each) for each in report.findings[:finding_count]],
+        "left_out": len(report.findings) - finding_count,
         "missing": [_cut(text) for text, _ in words.gaps(report)][:2],
         "next": _NEXT,
     }

@@ -55,7 +55,7 @@ def _kind_text(row: KernelRow) -> str:
     return ", ".join(filter(None, [f"{maker}{backward}", answers_text, row.measured]))
 
 
-def compact_table(rows: Sequence[KernelRow], without: Container[str] = ()) -> Table:
+def compact_table(rows: Sequence[KernelRow], hidden: Container[str] = ()) -> Table:
     """Return the table without uninformative columns: empty columns, spills if there are none,
     times if all are 1, the graph if there is only one. The `hidden` columns are left out, too.
     """
@@ -63,7 +63,7 @@ def compact_table(rows: Sequence[KernelRow], without: Container[str] = ()) -> Ta
     kept_columns = [
         index
         for index, name in enumerate(full_table.columns)
-        if name not in without and _is_informative(name, [row[index] for row in full_table.rows])
+        if name not in hidden and _is_informative(name, [row[index] for row in full_table.rows])
     ]
     return replace(
         full_table,

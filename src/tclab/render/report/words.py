@@ -58,9 +58,9 @@ def _padding_text(report: Report) -> str:
     )
 
 
-def agreement(found: Agreement) -> str:
+def agreement(result: Agreement) -> str:
     """Return a sentence that says whether the compiled results are equal to eager's."""
-    return f"Results: {found}."
+    return f"Results: {result}."
 
 
 def bound(cost: CallCost | None) -> str:

@@ -123,13 +123,13 @@ def _all_in(line: PaneLine | None, numbers: frozenset[int]) -> bool:
 
 
 def _pair_block(
-    left: Sequence[tuple[int, str]], right: Sequence[tuple[int, str]], same: bool
+    left: Sequence[tuple[int, str]], right: Sequence[tuple[int, str]], is_equal: bool
 ) -> Iterator[LinePair]:
     for index in range(max(len(left), len(right))):
         left_line = left[index] if index < len(left) else None
         right_line = right[index] if index < len(right) else None
         if left_line and right_line:
-            yield LinePair(*_mark_words(left_line, right_line, same), same)
+            yield LinePair(*_mark_words(left_line, right_line, is_equal), is_equal)
         else:
             yield LinePair(_mark_whole(left_line), _mark_whole(right_line), same=False)
 
@@ -139,9 +139,9 @@ def _mark_whole(line: tuple[int, str] | None) -> PaneLine | None:
 
 
 def _mark_words(
-    left: tuple[int, str], right: tuple[int, str], same: bool
+    left: tuple[int, str], right: tuple[int, str], is_equal: bool
 ) -> tuple[PaneLine, PaneLine]:
-    if same:
+    if is_equal:
         return PaneLine(left[0], ((left[1], False),)), PaneLine(right[0], ((right[1], False),))
     words = _WORD.findall(left[1]), _WORD.findall(right[1])
     matcher = difflib.SequenceMatcher(None, *words, autojunk=False)

@@ -67,8 +67,8 @@ def _fused_text(group: FusedGroup) -> str:
     return ", ".join(group.ops) + (f", which share {shared}" if shared else "")
 
 
-def _pair_text(refused: NotFused) -> str:
-    return f"{'_'.join(refused.first)} with {'_'.join(refused.second)}"
+def _pair_text(pair: NotFused) -> str:
+    return f"{'_'.join(pair.first)} with {'_'.join(pair.second)}"
 
 
 def _moved_text(facts: KernelFacts) -> str:

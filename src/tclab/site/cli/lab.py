@@ -151,13 +151,13 @@ def _parse_number(which: str) -> int:
     raise BadRequest(f"lab {which}", "a lab has a number", "tclab lab list shows them")
 
 
-def _check_names(one: Lab, exercises: tuple[str, ...]) -> tuple[str, ...]:
+def _check_names(lab: Lab, exercises: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of exercises. Raises BadRequest if the lab has no such exercise."""
-    names = [exercise.name for exercise in load_exercises(one.name)]
+    names = [exercise.name for exercise in load_exercises(lab.name)]
     for name in exercises:
         if name not in names:
             raise BadRequest(
-                name, f"lab {one.number} has no such exercise", f"it has: {', '.join(names)}"
+                name, f"lab {lab.number} has no such exercise", f"it has: {', '.join(names)}"
             )
     return exercises
 

@@ -17,19 +17,19 @@ _HOLDS, _FAILS = "[green]✓[/]", "[red]✗[/]"
 _WORDS = {"untouched": "not begun", "absent": "missing", "lacking": "cannot be judged here"}
 
 
-def print_result(lab: Lab, checked: CheckResult, progress: Progress | None) -> None:
+def print_result(lab: Lab, result: CheckResult, progress: Progress | None) -> None:
     """Print each exercise with its steps; with `progress`, also a hint for an unsolved one."""
     out = terminal.console()
     out.print(f"[bold]Lab {lab.number} · {escape(lab.title)}[/]")
-    for verdict in checked.verdicts:
+    for verdict in result.verdicts:
         for line in _verdict_lines(verdict):
             out.print(line, soft_wrap=True)
-    if checked.failure is not None:
-        terminal.error(checked.failure)
+    if result.failure is not None:
+        terminal.error(result.failure)
     offer = " A hint: --hint" if progress is None else ""
-    out.print(_summarize(checked, offer), soft_wrap=True)
+    out.print(_summarize(result, offer), soft_wrap=True)
     if progress is not None:
-        out.print(escape(_hint(lab, checked, progress)), soft_wrap=True)
+        out.print(escape(_hint(lab, result, progress)), soft_wrap=True)
 
 
 def _verdict_lines(verdict: Verdict) -> Iterator[str]:
@@ -45,22 +45,22 @@ def _verdict_lines(verdict: Verdict) -> Iterator[str]:
         yield f"    {_HOLDS if step.holds else _FAILS} {escape(step.says)}{escape(why)}"
 
 
-def _summarize(checked: CheckResult, offer: str) -> str:
-    passed = sum(verdict.passed for verdict in checked.verdicts)
-    every = len(checked.verdicts)
-    if every and all(v.state == "untouched" for v in checked.verdicts):
-        first = checked.verdicts[0]
+def _summarize(result: CheckResult, offer: str) -> str:
+    passed = sum(verdict.passed for verdict in result.verdicts)
+    every = len(result.verdicts)
+    if every and all(v.state == "untouched" for v in result.verdicts):
+        first = result.verdicts[0]
         return f"Nothing is solved yet. Begin with {first.exercise}: {first.title}."
-    if checked.passed:
+    if result.passed:
         return f"{run_views.style_state('ok')} all of {terminal.plural(every, 'exercise')} passed."
     return f"{passed} of {terminal.plural(every, 'exercise')} passed.{offer}"
 
 
-def _hint(lab: Lab, checked: CheckResult, progress: Progress) -> str:
-    for verdict in checked.verdicts:
+def _hint(lab: Lab, result: CheckResult, progress: Progress) -> str:
+    for verdict in result.verdicts:
         if verdict.state == "failed" and (text := progress.next_hint(lab.name, verdict)):
             return f"{verdict.exercise}: {text}"
-    unwritten = next((v for v in checked.verdicts if v.state in ("untouched", "absent")), None)
+    unwritten = next((v for v in result.verdicts if v.state in ("untouched", "absent")), None)
     if unwritten is None:
         return ""
     return f"{unwritten.exercise}: write it first; its task stands above it"

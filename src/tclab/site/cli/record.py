@@ -121,7 +121,7 @@ def _write_jobs(
 
 
 def _record_on_cluster(
-    lab: Project, request: client.RunRequest, cluster: client.ClusterAddress, named: Sequence[str]
+    lab: Project, request: client.RunRequest, cluster: client.ClusterAddress, words: Sequence[str]
 ) -> int:
     """Record on a cluster; return the exit status."""
     if not request.snippets:
@@ -133,7 +133,7 @@ def _record_on_cluster(
     with run_views.progress(total, "recording") as on_event, print_results_at_end() as made:
         (outcome,) = client.run_all([request], lab.plan, cluster, on_event=on_event)
         made.update(outcome.runs)
-    refused = print_refused(outcome.refused, named)
+    refused = print_refused(outcome.refused, words)
     return refused or int(any(not run.ok for run in made.values()))
 
 

@@ -36,14 +36,14 @@ def record_all(lab: Project, cluster: client.ClusterAddress | None, *, force: bo
     return failed
 
 
-def _record_here(lab: Project, planned: EnvironmentPlan) -> int:
-    name = planned.environment.name
-    terminal.note(f"{name}: {terminal.plural(len(planned.todo), 'snippet')}, here")
+def _record_here(lab: Project, plan: EnvironmentPlan) -> int:
+    name = plan.environment.name
+    terminal.note(f"{name}: {terminal.plural(len(plan.todo), 'snippet')}, here")
     with (
-        run_views.progress(len(planned.todo), name) as on_event,
+        run_views.progress(len(plan.todo), name) as on_event,
         print_results_at_end() as runs,
     ):
-        runs.update(record(lab.plan, name, planned.todo, force=True, on_event=on_event))
+        runs.update(record(lab.plan, name, plan.todo, force=True, on_event=on_event))
     return int(any(not run.ok for run in runs.values()))
 
 

@@ -21,7 +21,7 @@ class AmbiguousName(SnippetError):
 
 def select(
     words: Sequence[str],
-    known: Iterable[Snippet],
+    all_snippets: Iterable[Snippet],
     unreadable: Mapping[str, SnippetError] = ALL_READABLE,
 ) -> list[Snippet]:
     """Return the snippets that `words` name, each once, in the order of the words; all snippets if
@@ -31,7 +31,7 @@ def select(
     (with or without its topic) that only one snippet has. Raises AmbiguousName for any
     other word, and the error of an `unreadable` snippet that a word names.
     """
-    snippets = {s.name: s for s in known}
+    snippets = {s.name: s for s in all_snippets}
     if not words:
         return list(snippets.values())
     chosen = [name for word in words for name in _matching_names(word, [*snippets, *unreadable])]
@@ -43,13 +43,13 @@ def select(
 
 def select_one(
     word: str,
-    known: Iterable[Snippet],
+    snippets: Iterable[Snippet],
     unreadable: Mapping[str, SnippetError] = ALL_READABLE,
 ) -> Snippet:
     """Return the only snippet that `word` names. AmbiguousName for several; other errors as in
     `select`.
     """
-    chosen = select([word], known, unreadable)
+    chosen = select([word], snippets, unreadable)
     if len(chosen) > 1:
         raise _ambiguous_error(word, [s.name for s in chosen])
     return chosen[0]

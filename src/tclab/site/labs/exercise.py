@@ -81,11 +81,11 @@ class Exercise:
     needs: frozenset[str] = frozenset()
     steps: list[Step] = field(default_factory=list)
 
-    def step(self, name: str, says: str, *hints: str) -> Callable[[Probe], Probe]:
+    def step(self, name: str, requirement: str, *hints: str) -> Callable[[Probe], Probe]:
         """Add the decorated function as a step. Begin with the simplest step."""
 
         def add(probe: Probe) -> Probe:
-            self.steps.append(Step(name, says, hints, probe))
+            self.steps.append(Step(name, requirement, hints, probe))
             return probe
 
         return add

@@ -106,9 +106,9 @@ class Book:
         return self.runs[name]
 
 
-def unknown_snippet(name: str, place: str, known: Iterable[str]) -> PageError:
+def unknown_snippet(name: str, place: str, known_names: Iterable[str]) -> PageError:
     """Return the error for a page that names a snippet that does not exist."""
-    names = sorted(known)
+    names = sorted(known_names)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else "tclab list shows what there is"
     return PageError(place, f"there is no snippet {name!r}", f"{hint} Or write snippets/{name}.py")

@@ -50,7 +50,7 @@ def _whole_text(book: Book, sentence: Sentence) -> str:
     return whole_sentence(page, sentence) if page else sentence.text
 
 
-def _unnamed_error(sentence: Sentence, claim: str, kind: str, what: str) -> PageError:
+def _unnamed_error(sentence: Sentence, claim: str, kind: str, part: str) -> PageError:
     text = " ".join(sentence.text.split())
     cause = f"“{text:.120}” rests on {claim}, which flips ({flips.FILE}, [{kind}])"
-    return PageError(str(sentence), cause, f"name {what} in the sentence")
+    return PageError(str(sentence), cause, f"name {part} in the sentence")

@@ -249,18 +249,18 @@ def _find_table(value: Value, run: Run) -> Table:
     return table
 
 
-def _find_index(value: Value, what: str, wanted: str, names: list[str]) -> int:
+def _find_index(value: Value, axis: str, wanted: str, names: list[str]) -> int:
     """Return the index of the row or column with this name; ``#4`` is the fourth row.
 
     PageError unless exactly one matches, so that a value never comes from a wrong row.
     """
-    if what == "row" and (position := _POSITION.fullmatch(wanted)):
+    if axis == "row" and (position := _POSITION.fullmatch(wanted)):
         if int(position[1]) <= len(names):
             return int(position[1]) - 1
     elif len(found := _find_positions(wanted, names)) == 1:
         return found[0]
-    step = f"there are: {', '.join(names)}{'; #1 is the first' if what == 'row' else ''}"
-    raise PageError(str(value), f"{value.artifact} has not one {what} {wanted!r}", step)
+    step = f"there are: {', '.join(names)}{'; #1 is the first' if axis == 'row' else ''}"
+    raise PageError(str(value), f"{value.artifact} has not one {axis} {wanted!r}", step)
 
 
 _POSITION = re.compile(r"#([1-9][0-9]*)")

@@ -68,8 +68,8 @@ def measure() -> EnvironmentData:
     }
 
 
-def _probe(need: str) -> Snippet:
-    return Snippet(need, Path(), "", "", "", needs=frozenset({need}))
+def _probe(requirement: str) -> Snippet:
+    return Snippet(requirement, Path(), "", "", "", needs=frozenset({requirement}))
 
 
 def measure_in(python: str, folder: Path, seconds: float = 120.0) -> EnvironmentData:

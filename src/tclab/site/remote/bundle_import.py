@@ -19,9 +19,9 @@ _NAME_SNIPPETS = "name those that are to be taken: tclab record --import FILE SN
 
 
 def import_runs(
-    path: Path, plan: Plan, snippets: Iterable[Snippet], wanted: Iterable[str] = ()
+    path: Path, plan: Plan, snippets: Iterable[Snippet], wanted_names: Iterable[str] = ()
 ) -> tuple[dict[str, Run], dict[str, str]]:
-    """Record the runs of a bundle, or only those of the `wanted` snippets.
+    """Record the runs of a bundle, or only those of the `wanted_names` snippets.
 
     Return the runs by snippet, and the reason for each snippet that did not run. A run that failed
     is returned and revokes the recording that is there. Raises BundleError, with nothing written,
@@ -31,7 +31,7 @@ def import_runs(
     environment = read.head["environment"]
     check_environment_name(environment)
     known = {snippet.name: snippet for snippet in snippets}
-    names = set(wanted)
+    names = set(wanted_names)
     runs = {
         name: _unpack_run(path, read, name, files)
         for name, files in bundle.files_by_run(read).items()
@@ -47,12 +47,12 @@ def import_runs(
     return runs, read.head["refused"]
 
 
-def _unpack_run(path: Path, read: Bundle, name: str, files: Mapping[str, bytes]) -> Run:
+def _unpack_run(path: Path, bundle: Bundle, name: str, files: Mapping[str, bytes]) -> Run:
     """Unpack one run and check its files. Raises BundleError if a file is wrong or missing, or if
     there is one too many.
     """
     try:
-        run = protocol.unpack_run(tars.pack_files(files), name, read.head["environment"])
+        run = protocol.unpack_run(tars.pack_files(files), name, bundle.head["environment"])
     except StoreError as problem:
         raise BundleError(str(path), f"{problem.place}: {problem.cause}", "bring it anew") from None
     return run
@@ -70,9 +70,9 @@ def _check_source(path: Path, snippet: Snippet | None, run: Run) -> None:
         raise BundleError(str(path), cause, f"write the jobs anew, or {_NAME_SNIPPETS}")
 
 
-def _check_versions(path: Path, plan: Plan, read: Bundle, runs: Mapping[str, Run]) -> None:
+def _check_versions(path: Path, plan: Plan, bundle: Bundle, runs: Mapping[str, Run]) -> None:
     """Raise BundleError for a run of another PyTorch than required, or of a second machine."""
-    environment, torch = read.head["environment"], read.head["torch"]
+    environment, torch = bundle.head["environment"], bundle.head["torch"]
     recorded = recorded_provenance(plan.root, environment, set(runs))
     first = recorded or next((run.provenance for run in runs.values()), None)
     for run in runs.values():

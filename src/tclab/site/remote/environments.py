@@ -42,14 +42,14 @@ class Environment:
     on: str = ""
     snippets: tuple[str, ...] = ()
 
-    def select_snippets(self, plan: Plan, known: Iterable[Snippet]) -> list[Snippet]:
+    def select_snippets(self, plan: Plan, all_snippets: Iterable[Snippet]) -> list[Snippet]:
         """Return the environment's snippets. Raises TclabError if it lists a snippet that does not
         exist.
         """
-        known = list(known)
+        all_snippets = list(all_snippets)
         if not self.snippets:
-            return [snippet for snippet in known if self._includes(plan, snippet)]
-        chosen = [s for s in known if s.name in self.snippets or s.topic in self.snippets]
+            return [snippet for snippet in all_snippets if self._includes(plan, snippet)]
+        chosen = [s for s in all_snippets if s.name in self.snippets or s.topic in self.snippets]
         found = {s.name for s in chosen} | {s.topic for s in chosen}
         if lacking := [name for name in self.snippets if name not in found]:
             cause = f"lists {lacking[0]}, and there is no such snippet or topic"
@@ -130,7 +130,7 @@ class EnvironmentPlan:
 def plan_environments(
     plan: Plan,
     environments: Sequence[Environment],
-    known: list[Snippet],
+    all_snippets: list[Snippet],
     cluster: ClusterAddress | None,
     force: bool,
 ) -> list[EnvironmentPlan]:
@@ -140,7 +140,7 @@ def plan_environments(
     plans = []
     for environment in environments:
         todo = snippets_to_record(
-            plan, environment.name, environment.select_snippets(plan, known), force=force
+            plan, environment.name, environment.select_snippets(plan, all_snippets), force=force
         )
         own = ClusterAddress(environment.on) if environment.on else cluster
         plans.append(

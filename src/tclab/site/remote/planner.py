@@ -169,11 +169,11 @@ class RemoteWork(Work):
             self._retry_or_fail(worker, queued_job, why)
         worker.running.clear()
 
-    def _refuse_unmet(self, now: float) -> None:
+    def _refuse_unmet(self, moment: float) -> None:
         for key, queue in self.queues.items():
             if not queue or any(worker.can_run(key) for worker in self.workers.values()):
                 self.unmet_since.pop(key, None)
-            elif now - self.unmet_since.setdefault(key, now) >= _UNMET_SECONDS:
+            elif moment - self.unmet_since.setdefault(key, moment) >= _UNMET_SECONDS:
                 why = self._explain_unmet(queue[0].requirements)
                 for queued_job in queue:
                     self._refuse(queued_job, why)

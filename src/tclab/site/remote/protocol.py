@@ -150,14 +150,14 @@ def variables_to_send() -> dict[str, str]:
     return sendable
 
 
-def agent_variables(received: Mapping[str, str]) -> dict[str, str]:
+def agent_variables(job_variables: Mapping[str, str]) -> dict[str, str]:
     """Return the variables of an agent's process: the machine's own variables and the received
     ones.
     """
     foreign = settings.published_settings(os.environ).keys() - set(MACHINE_VARIABLES)
     ours = ("TCLAB_JOBS", "TCLAB_ON", "TCLAB_STORE", "TCLAB_ROOT", "TCLAB_JOB", "PYTHONPATH")
     own = {n: v for n, v in os.environ.items() if n not in foreign and n not in ours}
-    return own | dict(received)
+    return own | dict(job_variables)
 
 
 # --------------------------------------------------------------------------- the answer

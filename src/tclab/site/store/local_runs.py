@@ -115,16 +115,16 @@ class Store:
         except OSError as error:
             raise self._write_error(run.snippet, error) from None
 
-    def revoke(self, recording: str, failed: Run) -> None:
+    def revoke(self, recording: str, failed_run: Run) -> None:
         """Save the failed run that revokes a recording, by the digest of its ``run.json``.
 
         StoreError if that fails.
         """
         target = self.path / "revoked" / recording
         try:
-            folders.replace(target, lambda folder: run_files.write(failed, folder))
+            folders.replace(target, lambda folder: run_files.write(failed_run, folder))
         except OSError as error:
-            raise self._write_error(failed.snippet, error) from None
+            raise self._write_error(failed_run.snippet, error) from None
 
     def load_revoking_run(self, recording: str, name: str) -> Run | None:
         """Return the failed run that revoked a recording; None if no run did. Raises StoreError if

@@ -86,9 +86,9 @@ def _place(root: Path, where: Path) -> str:
     return where.relative_to(root).as_posix()
 
 
-def find_orphans(root: Path, known: Iterable[Snippet]) -> list[RecordingError]:
+def find_orphans(root: Path, all_snippets: Iterable[Snippet]) -> list[RecordingError]:
     """Find recordings whose snippet no longer exists."""
-    names = {snippet.name for snippet in known}
+    names = {snippet.name for snippet in all_snippets}
     return [
         RecordingError(
             f"records/{environment}/{name}",

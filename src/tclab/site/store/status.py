@@ -109,34 +109,34 @@ def _changed_during(run: Run, name: str) -> bool:
     return not run.rests_on[name] and not name.startswith("records/")
 
 
-def _file_differences(names: Sequence[str], what: str = "changed") -> Iterator[str]:
+def _file_differences(names: Sequence[str], change: str = "changed") -> Iterator[str]:
     if names:
         more = len(names) - 1
-        yield f"{names[0]}{f' and {more} more' if more else ''} {what}"
+        yield f"{names[0]}{f' and {more} more' if more else ''} {change}"
 
 
 _NAMES = {"triton": "Triton", "python": "Python", "cuda": "CUDA", "gpu": "GPU", "cpu": "CPU"}
 _NAMES |= {"compiler": "C++ compiler"}
 
 
-def provenance_differences(stored: Provenance, now: Provenance) -> Iterator[str]:
+def provenance_differences(stored: Provenance, current: Provenance) -> Iterator[str]:
     for field in keys.PROVENANCE:
-        before, after = getattr(stored, field), getattr(now, field)
-        if before == after or (field == "torch_git" and stored.torch != now.torch):
+        before, after = getattr(stored, field), getattr(current, field)
+        if before == after or (field == "torch_git" and stored.torch != current.torch):
             continue
         if field == "torch_git":
             yield f"torch's commit {before[:7] or 'none'} → {after[:7] or 'none'}"
         elif field == "variables":
-            yield from _variable_differences(stored.variables, now.variables)
+            yield from _variable_differences(stored.variables, current.variables)
         else:
             yield f"{_NAMES.get(field, field)} {before or 'none'} → {after or 'none'}"
 
 
-def _variable_differences(stored: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
-    for name in sorted(stored.keys() | now.keys()):
-        if name not in now:
+def _variable_differences(stored: Mapping[str, str], current: Mapping[str, str]) -> Iterator[str]:
+    for name in sorted(stored.keys() | current.keys()):
+        if name not in current:
             yield f"variable {name} no longer set"
         elif name not in stored:
-            yield f"variable {name} set to {now[name] or 'nothing'}"
-        elif stored[name] != now[name]:
-            yield f"variable {name} {stored[name] or 'empty'} → {now[name] or 'empty'}"
+            yield f"variable {name} set to {current[name] or 'nothing'}"
+        elif stored[name] != current[name]:
+            yield f"variable {name} {stored[name] or 'empty'} → {current[name] or 'empty'}"

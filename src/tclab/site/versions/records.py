@@ -119,18 +119,18 @@ def _format_json(value: Any) -> str:
 # ----------------------------------------------------------------------------- a compile
 
 
-def _encode_compile(one: Compile, bodies: dict[str, str]) -> dict[str, Any]:
+def _encode_compile(compiled: Compile, bodies: dict[str, str]) -> dict[str, Any]:
     """Return a compile as JSON without empty fields; add the bodies of its kernels to `bodies`."""
     data: dict[str, Any] = {
-        "corpus": one.corpus,
-        "name": one.name,
-        "target": one.target,
+        "corpus": compiled.corpus,
+        "name": compiled.name,
+        "target": compiled.target,
     }
-    if one.packages:
-        data["packages"] = one.packages
-    if one.snapshot is None:
-        return {**data, "failure": one.failure}
-    snapshot = one.snapshot
+    if compiled.packages:
+        data["packages"] = compiled.packages
+    if compiled.snapshot is None:
+        return {**data, "failure": compiled.failure}
+    snapshot = compiled.snapshot
     kernels = [_encode_kernel(kernel, bodies) for kernel in snapshot.kernels]
     plain = {**_encode_fields(snapshot), "kernels": kernels}
     stated_elsewhere = ("title", "target", "torch", "triton")
@@ -152,8 +152,8 @@ def _encode_fields(value: Any) -> dict[str, Any]:
     return {each.name: encode(item) for each, item in named if item != _find_default(each)}
 
 
-def _find_default(each: Field[Any]) -> Any:
-    return each.default if each.default_factory is MISSING else each.default_factory()
+def _find_default(field: Field[Any]) -> Any:
+    return field.default if field.default_factory is MISSING else field.default_factory()
 
 
 def _decode_compile(data: dict[str, Any], bodies: Mapping[str, str]) -> Compile:

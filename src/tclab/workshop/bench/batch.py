@@ -78,7 +78,7 @@ def _make_rows(workers: Sequence[Worker], rounds: Rounds, end: float) -> list[Ro
     return [_make_row(w, times.get(w.mode, []), eager) for w in workers]
 
 
-def _make_row(worker: Worker, own: Sequence[float], eager: Sequence[float]) -> Row:
+def _make_row(worker: Worker, times: Sequence[float], eager: Sequence[float]) -> Row:
     case = worker.case
     if not worker.is_ready:
         status = "skipped" if worker.status == "memory" else worker.status
@@ -89,11 +89,11 @@ def _make_row(worker: Worker, own: Sequence[float], eager: Sequence[float]) -> R
         worker.mode,
         case.phase,
         OK,
-        us=statistics.median(own),
-        spread=spread(own),
+        us=statistics.median(times),
+        spread=spread(times),
         eager_us=statistics.median(eager) if eager else None,
-        speed_up=median_ratio(eager, own) if eager else None,
-        rounds=tuple(round(us, 3) for us in own),
+        speed_up=median_ratio(eager, times) if eager else None,
+        rounds=tuple(round(us, 3) for us in times),
         facts=worker.facts,
     )
 
@@ -123,8 +123,8 @@ def take_turns(
     return times
 
 
-def _are_stable(times: dict[str, list[float]], workers: Sequence[Worker]) -> bool:
-    return all(spread(times[worker.mode]) <= UNSTABLE for worker in workers)
+def _are_stable(times_by_mode: dict[str, list[float]], workers: Sequence[Worker]) -> bool:
+    return all(spread(times_by_mode[worker.mode]) <= UNSTABLE for worker in workers)
 
 
 class Clock:

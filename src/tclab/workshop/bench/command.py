@@ -116,12 +116,12 @@ def _run(options: argparse.Namespace, clock: Clock) -> int:
     return failed
 
 
-def _print_summary(book: Book, theirs: Book | None) -> None:
+def _print_summary(book: Book, other_book: Book | None) -> None:
     for line in report.summarize(book):
         report.say(line)
     report.say(str(book.path))
-    if theirs:
-        for line in report.compare_books(book, theirs):
+    if other_book:
+        for line in report.compare_books(book, other_book):
             report.say(line)
 
 

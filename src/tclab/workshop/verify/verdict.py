@@ -91,14 +91,16 @@ def _name_agreement(count: int, same_calls: bool) -> str:
     return "identical" if same_calls else "same kernels"
 
 
-def _count_measured(same: Counter[Kernel], target: Result) -> int:
+def _count_measured(identical: Counter[Kernel], target: Result) -> int:
     """Count the kernels that are missing if each measured choice gets the opposite answer."""
     otherwise = target.get("otherwise")
     if not otherwise:
         return 0
     others = extract_kernels(_substitute(target["wrappers"], otherwise))
     shown_anyway = set(map(_strip_number, others))
-    return sum(count for kernel, count in same.items() if _strip_number(kernel) not in shown_anyway)
+    return sum(
+        count for kernel, count in identical.items() if _strip_number(kernel) not in shown_anyway
+    )
 
 
 def _substitute(wrappers: list[str], variants: Sequence[Variant]) -> list[str]:

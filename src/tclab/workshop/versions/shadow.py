@@ -69,9 +69,9 @@ class Shadow:
             for snippet in concerned
         ]
 
-    def run(self, found: Iterable[Snippet], jobs: int) -> dict[str, Run]:
+    def run(self, candidates: Iterable[Snippet], jobs: int) -> dict[str, Run]:
         """Run the snippets that have no run of this kind; return the runs that count, by name."""
-        chosen = self.select(found)
+        chosen = self.select(candidates)
         if self.kind == flips.INDUCTOR:
             with Pool(self.store / "cache", schedule.should_warm(chosen)) as pool:
                 return _run_unknown(self._plan("runs"), chosen, pool, jobs)

@@ -67,9 +67,9 @@ last_stride = _make_stride_rule(ignore_singleton=False)
 last_stride_if_wide = _make_stride_rule(ignore_singleton=True)
 
 
-def has_dtype(call: Call, allowed: tuple[torch.dtype, ...]) -> bool:
+def has_dtype(call: Call, dtypes: tuple[torch.dtype, ...]) -> bool:
     """Return whether all inputs have the same, allowed dtype (C++: check_tensor_dtype)."""
-    return all(t.dtype == call.query.dtype for t in call.inputs) and call.query.dtype in allowed
+    return all(t.dtype == call.query.dtype for t in call.inputs) and call.query.dtype in dtypes
 
 
 def low_precision(function: str) -> Rule:

@@ -93,9 +93,9 @@ class GraphCompiler:
             self.graphs.append(self._compile_alternatives(compile_graph, before, choices))
 
     def _compile_alternatives(
-        self, compile_graph: Callable[[], object], before: int, choices: timed.TimedChoices
+        self, compile_graph: Callable[[], object], first_wrapper: int, choices: timed.TimedChoices
     ) -> GraphAlternatives:
-        first = Wrappers(self.wrappers[before:])
+        first = Wrappers(self.wrappers[first_wrapper:])
         groups = group_questions(tuple(choices.open))
         variants: dict[FlippedChoices, Variant] = {}
 
@@ -115,7 +115,7 @@ class GraphCompiler:
 
         measured, likely = tuple(choices.measured), tuple(choices.likely)
         return GraphAlternatives(
-            before,
+            first_wrapper,
             len(first),
             groups,
             tuple(variants.values()),

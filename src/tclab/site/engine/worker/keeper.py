@@ -33,19 +33,19 @@ class _StopRequested(BaseException):
     """Raised if the supervisor wants the snippet to end, or has died."""
 
 
-def start(request: JobRequest, fork: Fork | None, inherited: Iterable[int]) -> int:
+def start(request: JobRequest, fork: Fork | None, descriptors: Iterable[int]) -> int:
     """Start a keeper and return its pid. For `fork` see `Supervisor`; the keeper closes
-    `inherited`.
+    `descriptors`.
     """
     parent = os.getpid()
     pid = os.fork()
     if pid == 0:
-        _run_keeper(Path(request["folder"]), request, fork, parent, inherited)
+        _run_keeper(Path(request["folder"]), request, fork, parent, descriptors)
     return pid
 
 
 def _run_keeper(
-    folder: Path, request: JobRequest, fork: Fork | None, parent: int, inherited: Iterable[int]
+    folder: Path, request: JobRequest, fork: Fork | None, parent: int, descriptors: Iterable[int]
 ) -> NoReturn:
     """Run the keeper: start the snippet, wait for it, end its remaining processes."""
     status = ""
@@ -54,7 +54,7 @@ def _run_keeper(
         processes.adopt_orphans()
         signal.signal(signal.SIGTERM, _request_stop)
         processes.request_signal_at_parent_death(parent, signal.SIGTERM)
-        for descriptor in inherited:
+        for descriptor in descriptors:
             os.close(descriptor)
         with contextlib.suppress(_StopRequested):
             pid = _start_snippet(folder, request, fork)

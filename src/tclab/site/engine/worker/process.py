@@ -189,12 +189,14 @@ def _make_main_module(job: JobFile) -> types.ModuleType:
 # --------------------------------------------------------------------------- end
 
 
-def _make_report(error: BaseException | None, job: JobFile, noted: ClaimResults) -> End:
+def _make_report(error: BaseException | None, job: JobFile, claim_results: ClaimResults) -> End:
     """Return the report on how the file ended, with its claims."""
     if error is None:
-        return Returned(ended="returned", **noted)
+        return Returned(ended="returned", **claim_results)
     if job["raises"] and is_a(error, job["raises"]):
-        return AsDeclared(ended="as declared", raised=_clean_message(_read_message(error)), **noted)
+        return AsDeclared(
+            ended="as declared", raised=_clean_message(_read_message(error)), **claim_results
+        )
     tb = forked.from_file(error.__traceback__, job["file"])
     return Stopped(
         ended=_classify(error),
@@ -202,7 +204,7 @@ def _make_report(error: BaseException | None, job: JobFile, noted: ClaimResults)
         line=_find_line(tb, job["file"]) or getattr(error, "lineno", None),
         traceback=_clean_message("".join(traceback.format_exception(type(error), error, tb))),
         hint=_hint(error),
-        **noted,
+        **claim_results,
     )
 
 

@@ -140,14 +140,14 @@ class WatchedSnippet:
         )
 
     @contextlib.contextmanager
-    def _check_if_due(self, what: str) -> Iterator[bool]:
+    def _check_if_due(self, check_name: str) -> Iterator[bool]:
         """Yield whether a slow check is due now. Pauses between slow checks keep the cores free."""
         began = time.monotonic()
-        due = began >= self.next_count.get(what, 0.0)
+        due = began >= self.next_count.get(check_name, 0.0)
         yield due
         if due:
             now = time.monotonic()
-            self.next_count[what] = now + _REST * max(now - began, _TICK)
+            self.next_count[check_name] = now + _REST * max(now - began, _TICK)
 
     def seconds(self, now: float) -> float:
         """Return the seconds that the snippet has run, without the start of its process."""
@@ -248,7 +248,7 @@ class Supervisor:
         for pid, maxrss in self._reap_children():
             if one := self.watched.pop(pid, None):
                 self.send(one.end_message(maxrss))
-        processes.kill_descendants(spared=self.watched)
+        processes.kill_descendants(spared_pids=self.watched)
         for one in self.watched.values():
             if not one.limit and (broken := one.broken_limit()):
                 one.limit = broken

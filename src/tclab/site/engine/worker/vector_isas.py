@@ -62,10 +62,12 @@ def _link_tests(files: Iterable[Path]) -> None:
             os.link(file, link)
 
 
-def copy_tests(shared: str, own: str) -> None:
-    """Copy the tests' files, if there are any, from the shared cache folder into another one."""
+def copy_tests(shared: str, target: str) -> None:
+    """Copy the tests' files, if there are any, from the shared cache folder into the folder
+    `target`.
+    """
     with contextlib.suppress(FileNotFoundError):
-        shutil.copytree(_tests_folder(Path(shared)), own, dirs_exist_ok=True)
+        shutil.copytree(_tests_folder(Path(shared)), target, dirs_exist_ok=True)
 
 
 def _tests_folder(shared: Path) -> Path:

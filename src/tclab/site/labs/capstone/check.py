@@ -69,7 +69,7 @@ def judge(
     raise LabError(where, "the process showed no findings", "let the file end by itself")
 
 
-def _model_name(text: str, where: str) -> str:
+def _model_name(text: str, place: str) -> str:
     """Return a name of `NAMES` that the text defines. Raises LabError if it defines none."""
     top = ast.parse(text).body
     names = {getattr(node, "name", "") for node in top}
@@ -78,8 +78,8 @@ def _model_name(text: str, where: str) -> str:
     for name in NAMES:
         if name in names:
             return name
-    step = f"give the name of yours: tclab lab check capstone {where}:NAME"
-    raise LabError(where, f"none of {', '.join(NAMES)} is in it", step)
+    step = f"give the name of yours: tclab lab check capstone {place}:NAME"
+    raise LabError(place, f"none of {', '.join(NAMES)} is in it", step)
 
 
 def _make_snippet(path: Path, text: str, name: str, seconds: float) -> Snippet:

@@ -34,15 +34,15 @@ def assert_compiled_once(answer: Answer, calls: Sequence[tuple[Any, ...]]) -> No
     assert number == 1, f"{len(calls)} calls made {number} graphs{reason}"
 
 
-def assert_same(result: Any, true: Any, call: str) -> None:
-    """Assert that `result` is close to `true`; `call` names, in words, the call that returned
+def assert_same(result: Any, expected: Any, call: str) -> None:
+    """Assert that `result` is close to `expected`; `call` names, in words, the call that returned
     it.
     """
     import torch
 
     kind = type(result).__name__
     assert isinstance(result, torch.Tensor), f"{call} it returned {kind}, not a tensor"
-    shapes = f"{call} it returned the shape {tuple(result.shape)}, not {tuple(true.shape)}"
-    assert result.shape == true.shape, shapes
-    close = torch.allclose(result, true, rtol=1e-4, atol=1e-5)
+    shapes = f"{call} it returned the shape {tuple(result.shape)}, not {tuple(expected.shape)}"
+    assert result.shape == expected.shape, shapes
+    close = torch.allclose(result, expected, rtol=1e-4, atol=1e-5)
     assert close, f"{call} it returned another result"

@@ -333,12 +333,21 @@ def _run_graph(graph: Any, inputs: Any) -> Any:
 
 
 def _check(
-    answer: Answer, fn: Any, x: Any, backend: Any, expected_stages: set[str], what: str = ""
+    answer: Answer,
+    fn: Any,
+    x: Any,
+    backend: Any,
+    expected_stages: set[str],
+    backend_words: str = "",
 ) -> None:
-    """Assert that the answer names the stages `expected_stages`; `what` is the backend in words."""
+    """Assert that the answer names the stages `expected_stages`; `backend_words` describes the
+    backend.
+    """
     stages = answer(fn, x, backend)
     assert isinstance(stages, (set, frozenset, list, tuple)), f"it returned {stages!r}, not a set"
-    assert set(stages) == expected_stages, f"for {what or backend} it said {sorted(set(stages))}"
+    assert set(stages) == expected_stages, (
+        f"for {backend_words or backend} it said {sorted(set(stages))}"
+    )
 
 
 @stages.step(

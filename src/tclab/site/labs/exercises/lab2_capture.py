@@ -115,10 +115,10 @@ count_ops = Exercise("count_ops", "All operations that Dynamo captured")
 
 
 def _check_count(
-    answer: Answer, fn: Callable[..., Any], random_inputs: RandomInputs, true: int
+    answer: Answer, fn: Callable[..., Any], random_inputs: RandomInputs, expected: int
 ) -> None:
     result = answer(fn, random_inputs.tensor(4, 4))
-    assert result == true, f"it counted {result!r} operations where there are {true}"
+    assert result == expected, f"it counted {result!r} operations where there are {expected}"
 
 
 @count_ops.step(

@@ -85,9 +85,9 @@ speedup = Exercise("speedup", "Correct first, then timed, in turns")
 
 
 def _sleeping_pair(
-    eager: float, compiled: float, *, wrong: bool = False
+    eager: float, compiled: float, *, wrong_result: bool = False
 ) -> tuple[SleepingCall, SleepingCall]:
-    off = 1.05 if wrong else 1.0
+    off = 1.05 if wrong_result else 1.0
     return (
         SleepingCall(lambda n: eager, lambda x: x * 2),
         SleepingCall(lambda n: compiled, lambda x: x * 2 * off),
@@ -113,7 +113,7 @@ def is_above_one_if_faster(answer: Answer, random_inputs: RandomInputs) -> None:
 )
 def raises_if_results_differ(answer: Answer, random_inputs: RandomInputs) -> None:
     try:
-        result = answer(*_sleeping_pair(0.003, 0.001, wrong=True), random_inputs.tensor(8))
+        result = answer(*_sleeping_pair(0.003, 0.001, wrong_result=True), random_inputs.tensor(8))
     except Exception:
         return
     raise AssertionError(f"the compiled result is 5 % off, and it said {result!r}")
@@ -126,7 +126,7 @@ def raises_if_results_differ(answer: Answer, random_inputs: RandomInputs) -> Non
     "Compare the results of one call each, before the first time is taken.",
 )
 def compares_before_it_times(answer: Answer, random_inputs: RandomInputs) -> None:
-    eager, compiled = _sleeping_pair(0.003, 0.001, wrong=True)
+    eager, compiled = _sleeping_pair(0.003, 0.001, wrong_result=True)
     try:
         answer(eager, compiled, random_inputs.tensor(8))
     except Exception:

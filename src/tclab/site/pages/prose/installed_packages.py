@@ -50,9 +50,9 @@ def top_level(name: str) -> Module:
     return Module(name, Path(spec.origin))
 
 
-def find_module(dotted: str) -> Module | None:
+def find_module(dotted_name: str) -> Module | None:
     """Return the module with a dotted name; None if its package has no such file."""
-    package, *rest = dotted.split(".")
+    package, *rest = dotted_name.split(".")
     inner: Module | None = top_level(package)
     for part in rest:
         inner = inner.child(part) if inner else None

@@ -43,13 +43,13 @@ def html(
 
 
 def _entry_notes(
-    block: RunningBlock, table: Table, run: Run, below: Mapping[str, str]
+    block: RunningBlock, table: Table, run: Run, examples: Mapping[str, str]
 ) -> rendered.EntryNotes:
     build = state.build()
     names = frozenset(row[0] for row in cell_texts(table))
     links = concordance.links_to_places(names, build.concordance(), block.page.link(""))
-    for name in names & below.keys():
-        links[name] = [(f"#{below[name]}", "before and after"), *links.get(name, ())]
+    for name in names & examples.keys():
+        links[name] = [(f"#{examples[name]}", "before and after"), *links.get(name, ())]
     ranges = name_lists.version_ranges(table.name, names, build.known_names)
     weights = {name: build.concordance().weight(name) for name in links}
     return rendered.EntryNotes(ranges, links, weights, run.provenance.torch_git)

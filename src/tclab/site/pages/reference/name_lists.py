@@ -45,18 +45,18 @@ def read_lists(folder: Path) -> dict[str, dict[str, frozenset[str]]]:
     return known
 
 
-def write_lists(folder: Path, known: NamesByVersion) -> None:
+def write_lists(folder: Path, names_by_version: NamesByVersion) -> None:
     """Write the file of each version with its changes."""
     folder.mkdir(parents=True, exist_ok=True)
     last: NamesByTable = {}
-    for version in sorted(known, key=Version.parse):
+    for version in sorted(names_by_version, key=Version.parse):
         lines = []
-        for change in compare_names(last, known[version]):
+        for change in compare_names(last, names_by_version[version]):
             lines += [f"{change.table} + {name}" for name in change.added]
             lines += [f"{change.table} - {name}" for name in change.dropped]
         text = "".join(f"{line}\n" for line in lines)
         (folder / f"{version}.txt").write_text(text, encoding="utf-8")
-        last = known[version]
+        last = names_by_version[version]
 
 
 def compare_names(before: NamesByTable, after: NamesByTable) -> list[Change]:
@@ -71,12 +71,16 @@ def compare_names(before: NamesByTable, after: NamesByTable) -> list[Change]:
     return changed
 
 
-def version_ranges(table: str, names: frozenset[str], known: NamesByVersion) -> dict[str, str]:
+def version_ranges(
+    table: str, names: frozenset[str], names_by_version: NamesByVersion
+) -> dict[str, str]:
     """Map each name to the versions that have it, such as ``2.12–2.14``, without names that all
     have.
     """
-    versions = sorted(known, key=Version.parse)
-    by_name = {name: [v for v in versions if name in known[v].get(table, ())] for name in names}
+    versions = sorted(names_by_version, key=Version.parse)
+    by_name = {
+        name: [v for v in versions if name in names_by_version[v].get(table, ())] for name in names
+    }
     return {
         name: f"{having[0]}–{having[-1]}" if len(having) > 1 else having[0]
         for name, having in by_name.items()

@@ -20,8 +20,9 @@ from tclab.system.project import project_root
 INDEXES = tuple(f"https://download.pytorch.org/whl/{part}cpu" for part in ("", "test/", "nightly/"))
 
 
-def find_newer(outputs: Mapping[str, str], known: str) -> tuple[str, str]:
-    """Return (version, index) of the newest version after the release `known`; ('', '') if none.
+def find_newer(outputs: Mapping[str, str], known_release: str) -> tuple[str, str]:
+    """Return (version, index) of the newest version after the release `known_release`; ('', '') if
+    there is none.
 
     `outputs` maps each index to pip's output. The first index with a newer version is used, so a
     release is preferred to a candidate, and a candidate to a nightly.
@@ -30,7 +31,7 @@ def find_newer(outputs: Mapping[str, str], known: str) -> tuple[str, str]:
         newer = [
             v
             for v in parse_pip_output(output)
-            if Version.parse(v).release > Version.parse(known).release
+            if Version.parse(v).release > Version.parse(known_release).release
         ]
         if newer:
             return newer[0], index

@@ -27,16 +27,16 @@ MOST_NAMES = 40
 
 
 def issue_text(
-    title: str, problems: Iterable[TclabError], names: Iterable[str], moved: str, flips: str
+    title: str, problems: Iterable[TclabError], names: Iterable[str], moved_names: str, flips: str
 ) -> str:
-    """Return the issue in Markdown, with a note in each empty section. `moved` and `flips` have one
-    item a line.
+    """Return the issue in Markdown, with a note in each empty section. `moved_names` and `flips`
+    have one item in each line.
     """
     parts = (
         ("Sentences and snippets that no longer hold", [_list_item(error) for error in problems]),
         ("Claims that come out otherwise with Inductor, or over full caches", _list_lines(flips)),
         ("Names added and dropped", list(names)),
-        ("Private names that moved", _list_lines(moved)),
+        ("Private names that moved", _list_lines(moved_names)),
     )
     sections = (
         f"## {head}: {len(items) or 'none'}\n\n" + "".join(f"{item}\n" for item in items)

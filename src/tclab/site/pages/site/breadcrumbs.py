@@ -37,11 +37,11 @@ def breadcrumbs(page: Any, code: str) -> Html:
     )
 
 
-def _link(page: Any, target: Any, text: str = "", **more: object) -> Html:
+def _link(page: Any, target: Any, text: str = "", **attributes: object) -> Html:
     here = "page" if target is page else None
     url = get_relative_url(target.url, page.url)
     name = text or target.title or page.parent.title
-    return tag("a", esc(name), href=url, aria_current=here, **more)
+    return tag("a", esc(name), href=url, aria_current=here, **attributes)
 
 
 def _neighbour_links(page: Any, functions: list[Any]) -> Html:

@@ -180,11 +180,11 @@ def _verdict_cell(belief: Belief, columns: Sequence[str], usual: Sequence[str]) 
 _SIGNS = {"holds": "✓", "does not hold": "✗"}
 
 
-def _verdict_line(verdict: str, where: str) -> Html:
+def _verdict_line(verdict: str, places_text: str) -> Html:
     sign = _SIGNS.get(verdict.removesuffix(ONE_CASE_SUFFIX), "◐")
     kind = {"✓": "yes", "✗": "no"}.get(sign, "partly")
     mark = tag("span", esc(sign), class_=f"tclab-sign tclab-{kind}", aria_hidden="true")
-    place = tag("small", esc(where)) if where else NOTHING
+    place = tag("small", esc(places_text)) if places_text else NOTHING
     return tag("p", mark, parts.prose(verdict), place, class_="tclab-verdict")
 
 

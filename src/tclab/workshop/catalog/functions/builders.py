@@ -23,17 +23,17 @@ def seed_inputs(make: Callable[[], tuple[Any, ...]]) -> Inputs:
 
 
 def forward(
-    fn: Callable[..., Any], make_inputs: Callable[[], tuple[Any, ...]], device: str, **more: Any
+    fn: Callable[..., Any], make_inputs: Callable[[], tuple[Any, ...]], device: str, **fields: Any
 ) -> Subject:
-    """Return a subject that calls the function without gradients. `more` are further fields of the
-    Subject.
+    """Return a subject that calls the function without gradients. `fields` are further fields of
+    the Subject.
     """
     return Subject(
         make=lambda compile_: compile_(fn),
         inputs=seed_inputs(make_inputs),
         exact=lambda *arguments: fn(*convert_to_float64(arguments)),
         floor=1e-2 if device == "cuda" else 1e-5,
-        **more,
+        **fields,
     )
 
 

@@ -47,12 +47,12 @@ class Answers:
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, Case], ...]
 
-    def wrong(self, every: int = 1) -> dict[Column, list[Case]]:
+    def wrong(self, step: int = 1) -> dict[Column, list[Case]]:
         """Map each column to the calls for which the rules give another answer. Only each
-        `every`-th call is compared.
+        `step`-th call is compared.
         """
         wrong: dict[Column, list[Case]] = {column: [] for column in self.columns}
-        for letters, case in self.rows[::every]:
+        for letters, case in self.rows[::step]:
             with case.switches():
                 call = case.call("meta")
                 for column, letter in zip(self.columns, letters):
