@@ -1,7 +1,7 @@
-"""Explain a reader's own function: return torch.compile's work on it as one `Report`.
+"""Explain a reader's own function: return what torch.compile makes of it as one `Report`.
 
-`explain` takes an object, `explain_named` the words of a command line. Importing this package
-imports no PyTorch; explaining does.
+`explain` takes an object, `explain_named` a request from the command line. Importing this package
+imports no PyTorch; a call of these functions does.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ def explain(
 
     With `backward` each call is followed by a backward pass. With `target`, a GPU such as ``h200``,
     the kernels are those for that GPU; `Report.refusal` and `Report.gaps` name what cannot be known
-    without it. Choices that the GPU makes by timing are taken from measurements on such a GPU or
-    are the likely ones; `assume` overrides them: ``{"pad": "both"}``. `Report.agreement` says
-    whether the results agree with eager's: they are compared without a target unless `compare` is
-    False, and with one only if it is True. Raises TclabError with place, cause and next step.
+    without it. Choices that the GPU makes by timing get the answers measured on such a GPU, or else
+    the likely answers; `assume` overrides them: ``{"pad": "both"}``. `Report.agreement` says
+    whether the results agree with eager's. Without a target they are compared unless `compare` is
+    False; with a target only if it is True. Raises TclabError with place, cause and next step.
     """
     run.require_torch()
     name = getattr(fn, "__qualname__", type(fn).__name__)
@@ -89,8 +89,8 @@ def explain_named(
     `Report.left_out` lists the kernels that are too long to be compiled to instructions.
 
     Raises the same errors as `explain`, and BadRequest if the request names something that does not
-    exist. Warnings of other packages are not printed: `Report.warnings` has them, and so has
-    `warnings`, also after an error.
+    exist. Warnings of other packages are not printed, but collected in `Report.warnings` and in
+    `warnings`, which has them also after an error.
     """
     try:
         return _explain_named(request, on_step, warnings or WarningLog())

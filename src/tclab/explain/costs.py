@@ -1,10 +1,10 @@
 """Compute the least cost of one call on a GPU, from its kernels' work and the GPU's rates.
 
-A kernel takes at least its bytes over the bandwidth of the memory they come from, and its
-operations over the rate of their format. What fits in L2 may come from there: of a kernel's bytes,
-and of those that enter and leave a graph, only what exceeds L2 is charged at the bandwidth of the
-device's memory. Launches run beside that on the host; what one costs was measured
-(`measured_costs.json`, which ``benchmarks/floors.py`` writes).
+A kernel takes at least its bytes divided by the bandwidth of the memory that they come from, and
+its operations divided by the rate of their format. Data that fits in L2 may come from L2. So of a
+kernel's bytes, and of the bytes that enter and leave a graph, only those beyond the size of L2
+count at the bandwidth of the device's memory. The host launches kernels at the same time; the cost
+of a launch was measured (`measured_costs.json`, which ``benchmarks/floors.py`` writes).
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from tclab.model import CallCost, Chain, Kernel, KernelRow
 from tclab.targets import Target
 
 _MEASURED = files(__package__) / "measured_costs.json"
-#: Launches bound a call if they take this many times as long as the GPU's work: from there on it
-#: gains a quarter by CUDA graphs.
+#: A call is bound by launches if they take at least this many times as long as the GPU's work. Such
+#: a call gains at least a quarter by CUDA graphs.
 _LAUNCHES_BOUND = 1.25
-_CLOSE = 1.5  # times: nearer together than that, either of two may take longer
+_CLOSE = 1.5  # if two parts differ by less than this factor, either of them may take longer
 
 
 @dataclass(frozen=True)
 class MeasuredCosts:
-    """Measured seconds on the host: of entering a compiled graph, of entering one that needs
-    gradients together with its backward, of one launch of a generated kernel, and of one library
-    call. `attained` has, for each kind of work (`work_kind`), the least seconds divided by those
-    that calls took, as a median; for ``launches`` it is that share on the host. The other fields
+    """Measured seconds on the host: for entering a compiled graph, for entering a graph that needs
+    gradients together with its backward, for one launch of a generated kernel, and for one library
+    call. `attained` maps a kind of work (`work_kind`) to the median of the least seconds divided by
+    the measured seconds of a call; for ``launches`` these are seconds of the host. The other fields
     say where and when.
     """
 
@@ -99,8 +99,8 @@ def _product_seconds(row: KernelRow, target: Target, *, tf32: bool) -> float | N
 
 
 def work_kind(row: KernelRow) -> str:
-    """Return what does a row's work: ``generated`` kernels, or a library for ``products``,
-    ``convolutions`` or ``other`` operators.
+    """Return the kind of a row's work: ``generated`` for a generated kernel; ``products``,
+    ``convolutions`` or ``other`` for a library call.
     """
     if row.category != "extern":
         return "generated"
@@ -119,7 +119,7 @@ def call_cost(
     *,
     cuda_graphs: bool = False,
 ) -> CallCost | None:
-    """Return the least cost of the first call; None if none of it runs on a GPU of known rates.
+    """Return the least cost of the first call; None if no kernel runs on a GPU with known rates.
     With `cuda_graphs`, replaying a graph launches all of its kernels at once.
     """
     if target is None or not any(_runs_on_gpu(chain) for chain in chains):
@@ -146,10 +146,10 @@ def call_cost(
 
 
 def likely_bounds(launches: float, work: Mapping[tuple[str, str], float]) -> tuple[str, str]:
-    """Return the key of BOUNDS that is likely to take longest, and another that may do so as well,
-    or ''. Each part takes its least seconds divided by the share of the rates that such work
-    attained; launches run beside the GPU's work. `work` has the least seconds of each kind of work
-    and bound.
+    """Return the key of BOUNDS for the part that is likely to take longest, and the key of another
+    part that may take longest, or ''. The expected seconds of a part are its least seconds divided
+    by the share of the rates that such work attained. Launches overlap with the GPU's work. `work`
+    has the least seconds of each kind of work and bound.
     """
     attained, seconds = measured_costs().attained, {"memory": 0.0, "products": 0.0}
     for (kind, bound), least in work.items():
@@ -202,7 +202,8 @@ class FirstCall:
 
     def least_work(self) -> Mapping[tuple[str, str], float]:
         """Return the GPU's least seconds by kind of work (`work_kind`) and bound. Inputs and
-        outputs of the graphs that L2 cannot hold take their time even if the rows' floors are less.
+        outputs of a graph that do not fit into L2 must be moved even if the rows' floors are less
+        than that.
         """
         seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
         for row, found in self.floors:
@@ -212,7 +213,9 @@ class FirstCall:
         return seconds
 
     def tf32_seconds(self) -> float | None:
-        """Return the seconds of the products with TF32; None if no float32 product gets faster."""
+        """Return the seconds of the products if float32 products use TF32; None if no product gets
+        faster.
+        """
         bound = [row for row, found in self.floors if found.bound == "products"]
         if not any(row.rate == "f32" for row in bound):
             return None

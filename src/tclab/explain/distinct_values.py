@@ -1,7 +1,8 @@
 """Find values that each cause a new compile of a function, such as the number of a layer or the
 name of a mode.
 
-Dynamo names for a recompile the guard of each entry that failed first, which is often another one.
+The recompile reasons do not suffice, because for each cache entry Dynamo names only the first guard
+that failed, which is often a guard on another value.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from tclab.compare.identity import readable_source
 if TYPE_CHECKING:
     from tclab.capturing import Capture
 
-#: Any two compiles differ in some value; three compiles with three values differ because of it.
+#: The least number of different values. Any two compiles differ in some value, but three compiles
+#: with three different values of one source differ because of it.
 _LEAST = 3
 # L['self'].layer_idx == 3
 _VALUE = re.compile(r"(?P<what>.+) == (?P<value>-?[\w.]+|'.*')$")

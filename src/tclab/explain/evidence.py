@@ -21,8 +21,8 @@ def of_capture(
     capture: Capture, snapshot: Snapshot, chains: Sequence[Chain], target: Target | None,
     mode: str = "",
 ) -> Evidence:  # fmt: skip
-    """Return what a capture alone shows: its kernels and the first call with what they cost at
-    least, on the target or on the GPU that is here. No fix was tried, and only one call was made.
+    """Return the values that a capture alone gives: its kernels and the first call, with the least
+    costs on the target or on this machine's GPU. No fix was tried, and only one call was made.
     """
     from tclab.capturing.read.frames import failed_compiles
     from tclab.capturing.read.runs import calls_by_compile

@@ -35,7 +35,9 @@ _HINTS = machine.CXX_STEPS | {
 
 
 class FailedForTarget(TargetError):
-    """The compile for a target raised an unexpected error; no rule of tclab refused it."""
+    """Raised if the compile for a target failed with an unexpected error that is not a refusal by
+    one of tclab's rules.
+    """
 
 
 def eager_error(subject: Subject, backward: bool) -> BaseException | None:
@@ -67,7 +69,8 @@ def explain_function_error(
     if "NotImplementedError" in alone.error and "from the 'CPU' backend" in alone.error:
         step = "the operator has no kernel for the CPU: with torch.library.register_fake "
         step += "--target shows what is around it"
-    own = alone.error.startswith("torch._dynamo.")  # torch.export raises it without torch.compile
+    # torch.export raises such an error even without torch.compile
+    own = alone.error.startswith("torch._dynamo.")
     return ExplainError(
         place, cause, step if own else f"it raises without torch.compile too: {step}"
     )
@@ -81,7 +84,8 @@ def explain_own_compile_error(
     cause = f"{subject.title} raised: {last_line(error)}; without its own torch.compile it does not"
     step = failing.advise_larger_example(runner, last_line(error), compiled=True)
     method = "'__func__'" in str(error) or "'__self__'" in str(error)
-    if not step and not failing.runs_without_backend(runner):  # then the object is at fault
+    # without a backend that helps, the object is at fault
+    if not step and not failing.runs_without_backend(runner):
         step = failing.find_working_order(runner, place) or failing.advise_keeping_object(
             runner, method=method
         )
@@ -166,8 +170,8 @@ _FRAME = re.compile(r'^  File "(?P<file>.+)", line (?P<line>\d+) in ', re.MULTIL
 
 
 def explain_process_end(place: str, status: int, stack: str = "") -> ExplainError:
-    """Return the error for a process that ended before the report was written. A `status` below 0
-    is the signal that killed it; `stack` is what faulthandler wrote.
+    """Return the error for a process that ended before the report was written. A negative `status`
+    is the signal that killed the process; `stack` is the text that faulthandler wrote.
     """
     current = _CURRENT.search(stack)
     stack = current[1] if current else stack
@@ -225,7 +229,7 @@ def _why_no_gradient(subject: Subject, calls: list[Call], results: list[object])
 
 
 def _walk_leaves(tree: object) -> Iterator[object]:
-    """Yield the values in nested lists, tuples and dictionaries, as a model returns them."""
+    """Yield the values in the nested lists, tuples and dictionaries that a model may return."""
     if isinstance(tree, Mapping):
         tree = list(tree.values())
     if isinstance(tree, (list, tuple)):

@@ -47,7 +47,8 @@ class Call:
 
 
 Calls = list[Call]
-#: A function that makes new arguments: a second run must not get those that the first one changed.
+#: A function that makes new arguments, because a second run must not get arguments that the first
+#: run changed.
 MakeCalls = Callable[[], Calls]
 
 
@@ -56,7 +57,7 @@ class Spec:
     """One ``--input``: a tensor to be filled, or a literal value."""
 
     name: str  # the name of a keyword argument; '' for a positional one
-    dtype: str = ""  # torch's name; '' for a literal
+    dtype: str = ""  # torch's name of the dtype; '' for a literal
     sizes: tuple[int, ...] = ()
     bound: int | None = None
     value: object = None
@@ -66,7 +67,7 @@ class Spec:
 
 
 def parse(text: str) -> Spec:
-    """Parse one ``--input``. The BadRequest for a wrong one says how to write it."""
+    """Parse one ``--input``. Raises BadRequest, which says how to write it, if it is wrong."""
     match = _NAMED.fullmatch(text.strip())
     name, body = (match["name"], match["value"]) if match else ("", text.strip())
     if tensor := _TENSOR.fullmatch(body):
@@ -94,7 +95,9 @@ def _parse_tensor(text: str, name: str, match: re.Match[str]) -> Spec:
 
 
 def _parse_bound(text: str, dtype: str, digits: str | None) -> int | None:
-    """Parse the exclusive upper bound of an integer tensor; BadRequest if its type is too small."""
+    """Parse the exclusive upper bound of an integer tensor. Raises BadRequest if its type is too
+    small.
+    """
     if digits is None:
         return None
     if "int" not in dtype or not digits.strip("0"):
@@ -127,8 +130,8 @@ def make(spec: Spec, *, device: Any = None, grad: bool = False) -> object:
 
 
 def _check_room(spec: Spec, itemsize: int) -> None:
-    """Raise ExplainError if the tensor is larger than this machine's memory, because Linux would
-    allocate it, and then kill the process that fills it.
+    """Raise ExplainError if the tensor is larger than this machine's memory. Linux would allocate
+    it, and kill the process when it fills the tensor.
     """
     size, memory = math.prod(spec.sizes) * itemsize, _total_memory()
     if size > memory:
@@ -222,7 +225,7 @@ def parameters(signature: inspect.Signature) -> str:
 
 
 def missing(function: Callable[..., object], place: str, file: str) -> BadRequest:
-    """Return the error for a function that needs inputs if none are given."""
+    """Return the error for a function that needs inputs but got none."""
     signature = inspect.signature(function)
     free = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     needed = [

@@ -35,7 +35,7 @@ def split(spec: str) -> tuple[str, str]:
 
 
 def is_file(spec: str) -> bool:
-    """Return whether ``FILE.py:NAME`` names a file outside of a package, which runs anew at each
+    """Return whether `spec` names a file outside of a package, which is executed anew at each
     import.
     """
     path = Path(spec.rpartition(":")[0])
@@ -46,7 +46,7 @@ def is_file(spec: str) -> bool:
 def import_module(
     where: str, lines: Mapping[int, str] | None = None, suffix: str = ""
 ) -> Iterator[ModuleType]:
-    """Import the file or module. Within the block it can import its neighbours, as if Python had
+    """Import the file or module. During the block it can import its neighbours, as if Python had
     been started in its folder. `lines`, by number, replace lines of the file; `suffix` is appended
     to the name of its module.
     """
@@ -109,8 +109,8 @@ class _EditedFileLoader(SourceFileLoader):
 
 
 def _import_file(name: str, path: Path, new_lines: Mapping[int, str], suffix: str) -> ModuleType:
-    """Import the file as a module under its own name, with the suffix; if another module has the
-    name, with ``_`` appended.
+    """Import the file as a module under its own name with the suffix. If another module has this
+    name, append ``_``.
     """
     spec = None if name in sys.modules else importlib.util.find_spec(name)
     if spec is None or spec.origin != str(path):
@@ -191,9 +191,8 @@ _RAISED = re.compile(r"with fake tensors: .*: got (\w+\(.+\))$")
 
 def last_line(error: BaseException) -> str:
     """Return the last line of an error, ``ValueError: expected 8``, without this machine's paths.
-    After a line that ends with a colon, as in ``BackendCompilerFailed: backend='inductor'
-    raised:``, the next line is appended, and so is the error that an operator raised on fake
-    tensors.
+    If the line ends with a colon, as in ``BackendCompilerFailed: backend='inductor' raised:``, the
+    next line is appended. The error that an operator raised on fake tensors is appended, too.
     """
     text = "".join(traceback.format_exception_only(type(error), error))
     lines = [line.strip() for line in text.splitlines() if line.strip()] or [type(error).__name__]
@@ -223,7 +222,9 @@ def code_at(file: str, line: int) -> str:
 
 
 def shorten_path(file: str) -> str:
-    """Return a path relative to the working folder if the file is below it."""
+    """Return the path of a file, relative to the working folder if the file is below that
+    folder.
+    """
     here = os.getcwd() + os.sep
     return file.removeprefix(here) if file.startswith(here) else scrub(file)
 

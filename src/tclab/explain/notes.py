@@ -18,7 +18,7 @@ from tclab.text import user_lines
 if TYPE_CHECKING:
     from tclab.capturing import Capture
 
-#: File, as artifacts name it → its notes.
+#: File name as in artifacts → the notes on the file.
 Notes = dict[str, list[LineNote]]
 
 #: Dynamo's types of guards that fix a value.
@@ -93,9 +93,8 @@ def _note_fixed_values(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]
 
 @dataclass(frozen=True)
 class _Fact:
-    """The values that a guard fixes: the condition `text`, or the `sizes` of the tensor named
-    `text`, in which 'any' is a size that may vary. `carried` marks a value from before a graph
-    break.
+    """The fact that a guard fixes: the condition `text`, or the `sizes` of the tensor named `text`,
+    in which 'any' is a size that may vary. `carried` is true for a value from before a graph break.
     """
 
     text: str
@@ -113,9 +112,7 @@ class _Fact:
         return self.sizes is not None and {*self.sizes} == {"any"}
 
     def covers(self, special: _Fact) -> bool:
-        """Return whether this cache entry leaves open all sizes in which it differs from
-        `special`.
-        """
+        """Return whether this fact leaves open all sizes in which it differs from `special`."""
         if self.sizes is None or special.sizes is None:
             return False
         if self == special or self.text != special.text:
@@ -133,8 +130,8 @@ def starts(capture: Capture) -> dict[str, SourceLine]:
 
 
 def _place(guard: Guard, frame: SourceLine | None) -> SourceLine | None:
-    """Return the user's line that a guard is about. If PyTorch's own code reads an argument first,
-    that is the line where the frame begins.
+    """Return the user's line that a guard is about. If PyTorch's own code reads the value first,
+    return the line where the frame begins.
     """
     if guard.location is None or user_lines.is_user_file(guard.location.file):
         return guard.location
@@ -156,7 +153,9 @@ def _find_fact(guard: Guard) -> _Fact | None:
 
 
 def _find_value_fact(check: str) -> _Fact | None:
-    """Return the fact of a check such as ``n == 3``; None for a value that is not the user's."""
+    """Return the fact of a check such as ``n == 3``; None if the value does not belong to the
+    user.
+    """
     if "__self__" in check:
         return None  # a method on the stack, whose object has its own guard
     if empty := re.fullmatch(r"not ([\w.]+)", check):
@@ -175,7 +174,9 @@ _LARGEST = 2**31 - 1  # the largest index of a kernel with 32-bit indices
 
 
 def _describe_bounds(check: str) -> str:
-    """Return ``x.size()[0] is at most 10``; '' for the bounds that every symbol has: at least 2."""
+    """Describe the bounds of a size: ``x.size()[0] is at most 10``. Return '' for "at least 2",
+    which every symbol has.
+    """
     match = _BOUNDS.fullmatch(check)
     if not match:
         return check

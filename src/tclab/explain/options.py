@@ -10,15 +10,17 @@ from typing import Any
 
 from tclab.errors import BadRequest
 
-#: Keywords of torch.compile; other names are Inductor's, for the keyword `options`.
+#: Keywords of torch.compile itself. Other names are settings of Inductor, for the keyword
+#: `options`.
 _OWN = ("mode", "dynamic", "fullgraph")
-#: Kernels with more lines are compiled to instructions only on request; templates have hundreds.
+#: Kernels with more lines than this are compiled to instructions only on request. Templates have
+#: hundreds of lines.
 MOST_LINES = 1_000
 _FLAGS = {"dynamic": (True, False, None), "fullgraph": (True, False)}
 
 
 class BadOption(BadRequest):
-    """torch.compile does not take this keyword, or does not take this value for it."""
+    """Raised if torch.compile does not accept this keyword, or this value of it."""
 
 
 def parse(texts: Sequence[str]) -> dict[str, Any]:
@@ -53,7 +55,7 @@ def _parse_literal(text: str) -> object:
 
 def check(options: Mapping[str, Any]) -> None:
     """Raise BadOption unless torch.compile takes these keywords. torch.compile is called with them
-    and a function that never runs, so the modes and options are those of the installed PyTorch.
+    on a function that never runs, so the installed PyTorch itself checks modes and options.
     """
     _check_flags(options)
     if not options:
@@ -67,7 +69,7 @@ def check(options: Mapping[str, Any]) -> None:
 
 
 def _do_nothing() -> None:
-    """Do nothing; the function that `check` passes to torch.compile."""
+    """Do nothing. `check` passes this function to torch.compile."""
 
 
 def _check_flags(options: Mapping[str, object]) -> None:

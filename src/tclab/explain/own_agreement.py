@@ -54,8 +54,8 @@ def _program(named: subject.Subject) -> Program:
 
 @contextmanager
 def _imported(request: ExplainRequest, remedy: Remedy) -> Iterator[Program]:
-    """Import the file anew. Its module has a name of its own, by which Dynamo finds the variables
-    of this import and not those of another.
+    """Import the file anew. Its module gets a unique name, by which Dynamo finds the variables of
+    this import and not those of another one.
     """
     where, name = load.split(request.spec)
     with load.import_module(where, remedy.lines, suffix=f"_{next(_NUMBERS)}") as module:
@@ -78,6 +78,7 @@ def _compile_with(options: Mapping[str, Any]) -> Iterator[None]:
         kept = {name: value for name, value in how.items() if name not in left_out}
         return original(model, **{**kept, **options})
 
-    functools.update_wrapper(compile_with, original)  # it compiles, too
+    # the wrapper compiles, too, so it gets the attributes of torch.compile
+    functools.update_wrapper(compile_with, original)
     with mock.patch.object(torch, "compile", compile_with if options else original):
         yield

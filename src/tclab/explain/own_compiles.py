@@ -21,9 +21,9 @@ from tclab.text import spans, user_lines
 if TYPE_CHECKING:
     from tclab.capturing import Capture
 
-#: The reason for a run without a compiled frame if nothing is wrong with the compiled objects.
+#: The reason why no frame was compiled, if nothing is wrong with the compiled objects.
 NONE_REACHED = "a call reaches none of the compiled objects"
-#: The most objects to visit: a call of a large model can reach this number.
+#: The most objects to visit. A call of a large model can reach this many.
 _MOST = 50_000
 _LEAVES = (str, bytes, int, float, complex, bool, type(None), type, types.ModuleType)
 _CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset)
@@ -31,8 +31,8 @@ _CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset)
 
 @dataclass(frozen=True)
 class ReachableCompiles:
-    """The compiled objects that a call can reach; `compiles` says that the code itself calls
-    torch.compile. `made` are those compiles at import whose original a call can reach.
+    """The compiled objects that a call can reach; `compiles` says whether the code itself calls
+    torch.compile. `made` are the compiles made at import whose original a call can reach.
     """
 
     objects: tuple[Any, ...] = ()
@@ -48,9 +48,8 @@ NOTHING = ReachableCompiles()
 
 def find(value: object, made: Iterable[CompileCall] = ()) -> ReachableCompiles:
     """Visit the objects that a call of `value` can reach (attributes, elements, closures and named
-    globals) and return the compiled ones. A compile in `made` counts, too, if its original is
-    reached. It does not count if `value` is a part of the original, because then the file compiles
-    the original.
+    globals) and return the compiled ones. A compile in `made` also counts if its original is
+    reached, unless `value` is a part of the original, because then the file compiles the original.
     """
     objects: list[object] = []
     compiles = False
@@ -82,7 +81,7 @@ def is_compiled(value: object) -> bool:
 
 
 def _calls_compile(function: types.FunctionType) -> bool:
-    """Return whether code of the user's calls some ``compile`` other than re.compile."""
+    """Return whether the user's code calls a ``compile`` other than re.compile."""
     code = function.__code__
     if user_lines.is_installed(code.co_filename):
         return False
@@ -106,7 +105,9 @@ def _list_parts(value: Any) -> list[object]:
     if isinstance(value, dict):
         return list(dict.values(value))
     for container in _CONTAINERS:
-        if isinstance(value, container):  # a subclass of the user's may run any code when asked
+        # call the base class's __iter__, because that of a subclass in the user's code may run any
+        # code
+        if isinstance(value, container):
             return list(container.__iter__(value))
     if isinstance(value, types.MethodType):
         return [value.__func__, value.__self__]
@@ -122,8 +123,8 @@ def _list_parts(value: Any) -> list[object]:
 
 
 def _objects_of_function(function: types.FunctionType) -> list[object]:
-    """Return the objects that a function's closure contains and, in the user's code, the globals it
-    names.
+    """Return the objects in a function's closure and, for a function in the user's code, the
+    globals that it names.
     """
     if inner := function.__dict__.get("_torchdynamo_orig_callable"):
         return [inner]
@@ -195,7 +196,7 @@ def name_around(place: SourceLine | None) -> str:
 def _explain_none(
     subject: Callable[..., object], own: ReachableCompiles, call: Callable[[], object]
 ) -> str:
-    """Return why no frame of the user's own compiled objects was compiled."""
+    """Return the reason why no frame of the user's compiled objects was compiled."""
     import torch
 
     from tclab.capturing.torch_private import compiler
@@ -236,7 +237,9 @@ def _running_original(own: ReachableCompiles, call: Callable[[], object]) -> str
 
 
 def find_original(compiled: Any) -> Any:
-    """Return the object that torch.compile was applied to; for Module.compile the module itself."""
+    """Return the object to which torch.compile was applied; for Module.compile return the module
+    itself.
+    """
     inside = vars(compiled)
     inner = inside.get("_torchdynamo_orig_callable")
     return inner if inner is not None else inside.get("_modules", {}).get("_orig_mod", compiled)

@@ -1,9 +1,9 @@
 """Do work that PyTorch does once per process or machine while the user's own imports run.
 
 Before its first C++ kernel Inductor compiles and loads a small file for each set of vector
-instructions that the CPU has, one after the other. Here these are compiled side by side while the
-rest of PyTorch is imported and before the capture begins, so a report's times belong to the
-function.
+instructions that the CPU has, one after the other. This module has the files compiled in parallel,
+while the rest of PyTorch is imported and before the capture begins, so that a report's times belong
+to the function.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def import_compiler(*, cpu: bool) -> None:
     meanwhile.
 
     PyTorch reads environment variables when it is imported, so the user's own file must be imported
-    first. PyTorch caches each test's answer; Inductor repeats a test that fails here. ExplainError
-    if the compiler cannot be imported.
+    first. PyTorch caches each test's answer; Inductor repeats a test that fails here. Raises
+    ExplainError if the compiler cannot be imported.
     """
     with ThreadPoolExecutor() as beside:
         try:
@@ -53,8 +53,8 @@ def _explain_import(error: Exception) -> ExplainError:
 
 @contextmanager
 def collecting_rarely() -> Iterator[None]:
-    """Run the garbage collector rarely within the block, because imports and compiles make hundreds
-    of thousands of objects and little garbage, and collecting takes a tenth of their time.
+    """Run the garbage collector rarely during the block. Imports and compiles make hundreds of
+    thousands of objects but little garbage, and collecting takes a tenth of their time.
     """
     thresholds = gc.get_threshold()
     gc.set_threshold(100_000, 50, 50)
@@ -65,6 +65,6 @@ def collecting_rarely() -> Iterator[None]:
 
 
 def exit_quickly() -> None:
-    """Make the process exit without freeing PyTorch object by object, which takes a second."""
+    """Make the process exit without freeing PyTorch's objects one by one, which takes a second."""
     atexit.unregister(gc.freeze)
     atexit.register(gc.freeze)

@@ -123,8 +123,8 @@ def _count_parts(capture: Capture, calls: int) -> Counts:
 
 
 def _omitted_kernels(capture: Capture) -> Iterator[Problem]:
-    """Yield a problem for each kernel without instructions: it is too long, or there are too many
-    kernels.
+    """Yield a problem for each kernel that has no instructions because it is too long or because
+    there are too many kernels.
     """
     step = "add --long-kernels for all instructions: that can take minutes"
     for name, cause in capture.omitted_kernels().items():
@@ -144,7 +144,7 @@ def _build_chains(capture: Capture, *, machine_code: bool) -> tuple[tuple[Chain,
 
 def _make_shareable(report: Report) -> Report:
     """Return the report with paths relative to the working folder and without possible tokens,
-    since its author may pass it on.
+    since its author may share it.
     """
     folder = scrub(str(Path.cwd() / "x"))[:-1]
     place = re.compile(r"(?<![\w.~/-])" + re.escape(folder) + r"(?=[\w.])")

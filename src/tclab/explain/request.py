@@ -1,4 +1,6 @@
-"""Hold a request of `tclab explain` as one value, from the command line to the compile."""
+"""Define the request of `tclab explain`, one value that is passed from the command line to the
+compile.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,8 @@ class ExplainRequest:
     of torch.compile. `assume` states what the GPU would choose by timing. Kernels of more than
     `most_lines` lines are not compiled to instructions; None sets no limit. With `show_values` the
     report contains the values of environment variables. At the `level` ``dynamo`` the compile ends
-    after Dynamo. `compare` decides whether the results are compared with eager's; None means on
-    this machine, but not with a target.
+    after Dynamo. `compare` says whether to compare the results with eager's; None means to compare
+    them only without a target.
     """
 
     spec: str
@@ -59,7 +61,8 @@ class ExplainRequest:
         `options` such as ``mode=max-autotune``, `assume` such as ``pad=no``. `long_kernels` removes
         the limit on lines.
 
-        Raises BadRequest, TargetError or UnsupportedTorch for impossible ones; needs no PyTorch.
+        Raises BadRequest, TargetError or UnsupportedTorch for an impossible request. Needs no
+        PyTorch.
         """
         load.split(spec)
         specs = tuple(map(_inputs.parse, inputs))
@@ -81,8 +84,8 @@ class ExplainRequest:
 
 
 def find_target(name: str | None) -> Target | None:
-    """Return the target of this name. TargetError suggests the nearest name; UnsupportedTorch means
-    that Triton is missing.
+    """Return the target of this name. Raises TargetError, with the nearest name, for an unknown
+    name, and UnsupportedTorch if Triton is missing.
     """
     if name is None:
         return None

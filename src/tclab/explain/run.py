@@ -38,9 +38,10 @@ _AS_IT_IS = "it compiles its parts itself, and is in no file that can be importe
 
 @dataclass(frozen=True)
 class Outcome:
-    """A capture, and the `refusal` if the target or Triton refused something. A capture with a
-    refusal has only graphs, or everything but machine code. `agreement` is the comparison of the
-    results with eager's. `own` describes the subject's own compiles if it ran unchanged.
+    """The outcome of a compilation: the capture, and the `refusal` if the target or Triton refused
+    something. A capture with a refusal has only graphs, or everything but machine code. `agreement`
+    is the comparison of the results with eager's. `own` describes the subject's own compiles if it
+    ran unchanged.
     """
 
     capture: Capture
@@ -56,7 +57,9 @@ def require_torch() -> None:
 
 
 def import_torch() -> None:
-    """Import PyTorch, which also creates its loggers. UnsupportedTorch if the import fails."""
+    """Import PyTorch, which also creates its loggers. Raises UnsupportedTorch if the import
+    fails.
+    """
     try:
         importlib.import_module("torch")
     except (Exception, SystemExit) as error:
@@ -114,7 +117,7 @@ class Compilation:
         options: Mapping[str, Any] | None = None,
     ) -> Agreement:
         """Return the verdict on the results; with `cpu` the verdict on an extra compile for this
-        machine. `options` of torch.compile are the request's if they are not given.
+        machine. `options` are options of torch.compile, by default the request's.
         """
         options = self.request.options if options is None else options
         if isinstance(comparison, str):
@@ -127,7 +130,9 @@ class Compilation:
             return comparison.agreement(options)
 
     def _capture_own_compiles(self, calls: list[_Call]) -> Outcome | None:
-        """Capture what the subject compiles itself; return None if its calls reach none of it."""
+        """Capture the compiles that the subject itself makes; return None if its calls reach none
+        of them.
+        """
         comparison = self._own_comparison()
         capture = self._capture(calls, comparison, as_it_is=True)
         subject = self.subject.callable
@@ -139,8 +144,8 @@ class Compilation:
         return replace(self._compile_machine_code(capture), own=own, agreement=agreement)
 
     def _own_comparison(self) -> Comparison | str:
-        """Begin a comparison with the file without its own torch.compile, which is imported anew
-        for that; return the reason if there is no file.
+        """Begin a comparison with the same file without its own torch.compile, which is imported
+        anew. If there is no file, return the reason.
         """
         if self.request.compare is False:
             return "--no-compare"
@@ -169,8 +174,8 @@ class Compilation:
 
     def _agreement_of_the_cpu(self) -> Agreement:
         """Return the verdict on a compile for this machine, if the request asks for it. This
-        compile takes as long as the compile for the target; the GPU's own numbers cannot be known
-        here.
+        compile takes as long as the compile for the target. The results of the GPU itself cannot be
+        known on this machine.
         """
         if not self.request.compare:
             assert self.request.target is not None
@@ -178,8 +183,8 @@ class Compilation:
         return self._judge_agreement(self._begin_comparison(self._make_calls()), cpu=True)
 
     def _run_without_target(self, refusal: TclabError) -> Capture:
-        """Capture only Dynamo's part, which is the same for every GPU. If that fails on this
-        machine, too, raise its error if the compile for the target failed unexpectedly, else the
+        """Capture only Dynamo's part, which is the same for every GPU. If that also fails on this
+        machine, raise its error if the compile for the target failed unexpectedly, and else the
         refusal.
         """
         try:
@@ -231,8 +236,9 @@ class Compilation:
             raise self._explain_failure(error, options) from error
 
     def _explain_failure(self, error: BaseException, options: dict[str, Any]) -> TclabError:
-        """Return the error to raise: the function's own, if it raises without torch.compile, too;
-        the graph break that ``fullgraph=True`` forbids, at the user's line; else the compiler's.
+        """Return the error to raise: the function's own error if it also raises without
+        torch.compile; or the graph break that ``fullgraph=True`` forbids, at the user's line; or
+        else the compiler's error.
         """
         subject, request = self.subject, self.request
         self.on_step(Step(f"calling {subject.title} without the compiler"))

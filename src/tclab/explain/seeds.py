@@ -1,4 +1,4 @@
-"""Seed random numbers for a block, and restore the process's own afterwards."""
+"""Seed random numbers for a block, and restore the process's random state afterwards."""
 
 from __future__ import annotations
 

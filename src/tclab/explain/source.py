@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from tclab.capturing import Capture
     from tclab.model import Breaks, Finding
 
-#: File, as artifacts name it → line → the graphs that contain the line.
+#: File name as in artifacts → line → the graphs that contain the line.
 CompiledLines = dict[str, dict[int, list[str]]]
 
 
 def compiled_lines(chains: Sequence[Chain]) -> CompiledLines:
-    """Map the file and line of each user's line behind Dynamo's nodes to the graphs that contain
-    it.
+    """Map (file, line) of each of the user's lines from which a Dynamo node came to the graphs that
+    contain the node.
     """
     graphs: CompiledLines = defaultdict(lambda: defaultdict(list))
     for number, chain in enumerate(chains):
@@ -81,7 +81,7 @@ def _contains(source: Annotated, place: SourceLine) -> bool:
 
 
 def _list_places(capture: Capture) -> Iterator[SourceLine]:
-    """Yield every line of the user's that a break, recompile, symbol or guard names, or where a
+    """Yield each of the user's lines that a break, recompile, symbol or guard names, or where a
     frame begins.
     """
     for item in capture.breaks:

@@ -40,11 +40,11 @@ class Subject:
     remarks: tuple[str, ...] = ()
     own: own_compiles.ReachableCompiles = (
         own_compiles.NOTHING
-    )  # the compiled objects that a call reaches
+    )  # the compiled objects that a call can reach
 
     def compiled_whole(self) -> Subject:
-        """Return the subject without its own torch.compile, to be compiled as a whole. Inner parts
-        that it compiles itself are part of that compile.
+        """Return the subject without its own torch.compile, so that it is compiled as a whole.
+        Inner parts that it compiles itself are part of that compile.
         """
         if not self.own:
             return self
@@ -72,7 +72,8 @@ def find(
     made: Sequence[CompileCall] = (),
 ) -> Subject:
     """Return the object `name` of a file or module as something to call, with the calls to make.
-    `made` are the compiles of the import; a factory's are added while it is called.
+    `made` are the compiles made at import; the compiles that a factory makes are added when it is
+    called.
     """
     place = f"{where}:{name}"
     given = find_object(module, name, where)
@@ -110,8 +111,8 @@ def is_module(value: object) -> bool:
 
 
 def strip_compile(value: Any, place: str) -> Any:
-    """Return the object that torch.compile was applied to; the value itself if it was not compiled.
-    ExplainError if torch.compiler.disable was applied to it.
+    """Return the object to which torch.compile was applied, or the value itself if it was not
+    compiled. Raises ExplainError if torch.compiler.disable was applied to it.
     """
     from tclab.capturing.torch_private import switches
 
@@ -160,8 +161,8 @@ def _call_maker(maker: Callable[[], object], place: str) -> object:
 
 
 def _may_be_factory(function: Callable[..., object], own_inputs: bool) -> bool:
-    """Return whether the function may return a module. It may if it has no required parameters, and
-    if it takes none at all or the given inputs are for its result.
+    """Return whether the function may return a module. It may if it has no parameters, or if it has
+    no required parameters and the given inputs are for its result.
     """
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -174,7 +175,9 @@ def _may_be_factory(function: Callable[..., object], own_inputs: bool) -> bool:
 
 
 def _call_factory(function: Any, place: str) -> tuple[Any, tuple[str, ...]]:
-    """Return the module that a function returns; the function itself if it returns none."""
+    """Call a function; return the module that it returns, or the function itself if it returns no
+    module.
+    """
     parameters = inspect.signature(function).parameters
     try:
         module = _call_maker(function, place)

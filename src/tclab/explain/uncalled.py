@@ -1,5 +1,5 @@
 """Find compiled objects whose uncompiled originals run in their place: a bound method stored before
-the compile, a loop variable that is discarded, a `forward` that is called directly.
+the compile, a loop variable that is thrown away, a `forward` that is called directly.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class CompileCall:
 
     @property
     def name(self) -> str:
-        """The class of a module; else the qualified name of the function."""
+        """The class name of a module, or the qualified name of a function."""
         return str(getattr(self.original, "__qualname__", type(self.original).__name__))
 
     @property

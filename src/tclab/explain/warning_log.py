@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from tclab.text import redaction
 from tclab.text.scrub import scrub
 
-#: The packages whose log lines are collected; the user's own are printed at once.
+#: The packages whose log lines are collected. The user's own log lines are printed at once.
 _LOGGERS = ("torch", "triton")
 
 
@@ -22,7 +22,9 @@ _LOGGED = re.compile(r"^[A-Z]\d{4} [\d:.]+ \d+ (\S+:\d+)\] (?:\[[^]\n]*\] )?", r
 
 
 def _format_message(text: str) -> str:
-    """Return a log record as one message: its location once, without time, thread or level."""
+    """Return a log record as one message, which has the location once, and no time, thread or
+    level.
+    """
     place = _LOGGED.match(text)
     return f"{place[1]}: {_LOGGED.sub('', text)}" if place else text
 

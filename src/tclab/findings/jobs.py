@@ -1,4 +1,4 @@
-"""Rules on a job: what differs between its processes, and what the GPU waited for."""
+"""Define rules on a job: what differs between its processes, and what the GPU waited for."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from tclab.model import (
     short_kernel_name,
 )
 
-#: A process that compiles for so many seconds is a finding.
+#: A process that compiles for at least this many seconds is a finding.
 _LONG = 5.0
-#: A GPU that is unused for this share of a profile is a finding; so are collectives that take this
-#: share of one more than in another rank's.
+#: A GPU that is unused for this share of a profile is a finding. Collectives are one if they take
+#: this share of the profile longer than in another rank's profile.
 _IDLE_SHARE = 0.2
 _MOST_CHARACTERS = 300
-#: How NVIDIA's library of collectives names its kernels.
+#: The beginning of the kernels' names in NVIDIA's library of collectives.
 _COLLECTIVE = "nccl"
 _KEEP_CACHE = (
     "Keep the folder of TORCHINDUCTOR_CACHE_DIR from one start to the next: each graph was a miss "
@@ -44,8 +44,8 @@ _LAUNCH_LESS = (
 
 
 def find_in_job(job: Job, differences: Sequence[str] = ()) -> tuple[Finding, ...]:
-    """Return the findings of a job, dearest first. `differences` say where its processes first went
-    apart.
+    """Return the findings of a job, dearest first. `differences` are sentences on the first step in
+    which its processes differ.
     """
     found = chain(
         _of_processes(job.processes),
@@ -60,7 +60,7 @@ def find_in_job(job: Job, differences: Sequence[str] = ()) -> tuple[Finding, ...
 
 
 def _of_processes(processes: Sequence[JobProcess]) -> Iterator[Finding]:
-    """Yield the findings of each process; equal ones of several processes are one."""
+    """Yield the findings of each process. Equal findings of several processes are merged."""
     by_identity: dict[object, list[tuple[JobProcess, Finding]]] = {}
     for process in processes:
         for finding in _of_process(process):
@@ -86,7 +86,7 @@ def _of_process(process: JobProcess) -> Iterator[Finding]:
 
 
 def _sum_seconds(compiles: Sequence[JobCompile]) -> dict[str, float]:
-    """Map a compile's id to its seconds and those of its backward."""
+    """Map a compile's id to its seconds, including those of its backward."""
     seconds: dict[str, float] = defaultdict(float)
     for each in compiles:
         seconds[each.compile_id] += each.seconds
@@ -94,7 +94,7 @@ def _sum_seconds(compiles: Sequence[JobCompile]) -> dict[str, float]:
 
 
 def _name_processes(some: Sequence[JobProcess], every: Sequence[JobProcess]) -> str:
-    """Return '' for all processes of a job, else which ones."""
+    """Return the names of these processes; '' if they are all processes of the job."""
     if len(some) == len(every):
         return ""
     ranks = [each.rank for each in some]
@@ -115,7 +115,9 @@ def _find_nothing_compiled(job: Job) -> Iterator[Finding]:
 
 
 def _find_cache_misses(processes: Sequence[JobProcess]) -> Iterator[Finding]:
-    """Yield a finding for each part of a key that made a process compile what another one had."""
+    """Yield a finding for each part of a cache key because of which a process compiled a graph that
+    another process had in the cache.
+    """
     by_cause: dict[str, list[tuple[JobProcess, str]]] = {}
     for process in processes:
         for lookup in process.lookups:
@@ -132,7 +134,7 @@ def _find_cache_misses(processes: Sequence[JobProcess]) -> Iterator[Finding]:
 
 
 def _find_compile_time(processes: Sequence[JobProcess]) -> Iterator[Finding]:
-    """Yield a finding for a process that compiles for long: in which function, in which phase."""
+    """Yield a finding for a process that compiles for long; it names the function and the phase."""
     for process in processes:
         if process.seconds < _LONG:
             continue

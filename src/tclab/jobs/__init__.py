@@ -1,5 +1,5 @@
-"""Open a job: read the traces and profiles that a real run left behind as values. Needs neither
-PyTorch nor the machine of the job, and executes nothing of what it reads.
+"""Open a job: read the traces and profiles of a finished run as values. Needs neither PyTorch nor
+the machine of the job, and executes nothing of what it reads.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Say why a process missed a cache that another one beside it may have filled: by the parts of the
-key that they do not share.
+"""Explain why a process missed a cache that another process may have filled, by the parts of the
+cache key that differ between them.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ Parts = Mapping[str, tuple[str, str]]
 
 #: The part of a key that is the graph itself.
 _GRAPH = "gm"
-#: The most parts that are named.
+#: The most parts of a key to name.
 _MOST = 6
 
 
 def explain_misses(processes: Sequence[ReadProcess]) -> tuple[JobProcess, ...]:
-    """Return the processes; each look-up names the parts of its key that an earlier process had
-    otherwise for the same graph.
+    """Return the processes. Each look-up names the parts of its key that differ from those of an
+    earlier process for the same graph.
     """
     explained = []
     for number, each in enumerate(processes):
@@ -37,7 +37,8 @@ def _explain(lookup: CacheLookup, parts: Parts, others: Sequence[ReadProcess]) -
     if lookup.state != "miss" or _GRAPH not in parts:
         return lookup
     found = [(name, tuple(_changed(of, parts))) for name, of in _same_graph(lookup, parts, others)]
-    if not found or not all(changed for _, changed in found):  # nobody had it, or the same key
+    # no process had the graph, or one had the same key
+    if not found or not all(changed for _, changed in found):
         return lookup
     name, changed = min(found, key=lambda each: len(each[1]))
     return replace(lookup, beside=name, changed=changed[:_MOST])
@@ -56,7 +57,7 @@ def _same_graph(
 
 
 def _changed(before: Parts, after: Parts) -> Iterator[KeyPart]:
-    """Yield the parts that differ, settings first, because their values are readable."""
+    """Yield the parts that differ. Settings come first, because their values are readable."""
     names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
     for name in sorted(names, key=lambda name: "config" not in name):
         yield KeyPart(name, *(side.get(name, ("", ""))[1] for side in (before, after)))

@@ -17,12 +17,12 @@ from typing import IO
 
 from tclab.errors import BadRequest
 
-#: What `TORCH_TRACE` is for, in the next step of an error.
+#: The next step of an error, which says how to make a trace.
 _MAKE_ONE = "run the job with TORCH_TRACE=FOLDER set, and open that folder"
 #: A trace's first line begins with one of these letters; the profiler's JSON with a brace.
 _LEVELS = tuple("VIWEC")
 _ARCHIVES = (".tar", ".tar.gz", ".tgz")
-#: What reading a damaged file can raise.
+#: The errors that reading a damaged file can raise.
 DAMAGED = (OSError, EOFError, zlib.error, tarfile.TarError, UnicodeError)
 
 
@@ -34,8 +34,8 @@ class Input:
     stream: IO[bytes]
 
     def text(self) -> IO[str]:
-        """Return the content as text, with a mark for bytes that are not UTF-8. OSError for a file
-        that cannot be read.
+        """Return the content as text, with a mark for bytes that are not UTF-8. Raises OSError for
+        a file that cannot be read.
         """
         is_compressed = self.stream.read(2) == b"\x1f\x8b"
         self.stream.seek(0)
@@ -44,8 +44,8 @@ class Input:
 
 
 def find_inputs(path: Path) -> Iterator[Input]:
-    """Yield each file of a folder, of an archive, or the file itself. BadRequest for a path that is
-    none of these.
+    """Yield each file of a folder or of an archive, or the file itself. Raises BadRequest for any
+    other path.
     """
     if path.is_dir():
         yield from _files_below(path)
@@ -59,7 +59,9 @@ def find_inputs(path: Path) -> Iterator[Input]:
 
 
 def _open(file: Path) -> IO[bytes]:
-    """Return the bytes of a file; one that cannot be opened fails when it is read."""
+    """Return a stream of the bytes of a file. If the file cannot be opened, reading the stream
+    raises.
+    """
     try:
         return file.open("rb")
     except OSError as error:
@@ -67,13 +69,13 @@ def _open(file: Path) -> IO[bytes]:
 
 
 class _Unreadable(io.RawIOBase):
-    """The bytes of a file that cannot be opened: reading raises why."""
+    """A stream in place of a file that cannot be opened. Reading it raises the error of opening."""
 
     def __init__(self, error: OSError) -> None:
         self.error = error
 
     def readable(self) -> bool:
-        """Return True, so that it is read."""
+        """Return True, so that the stream is read."""
         return True
 
     def readinto(self, buffer: object) -> int:
@@ -102,7 +104,9 @@ def _members(archive: Path) -> Iterator[Input]:
 
 
 def kind_of(text: IO[str]) -> str:
-    """Return ``trace``, ``profile`` or '' by the first line; the position is kept."""
+    """Return ``trace``, ``profile`` or '', according to the first line. The position in the file
+    does not change.
+    """
     first = text.read(4096).lstrip()
     text.seek(0)
     if first.startswith(_LEVELS) and "] {" in first.partition("\n")[0]:
@@ -116,7 +120,7 @@ def no_trace(path: Path) -> BadRequest:
 
 
 def read_profile(text: IO[str]) -> list[dict[str, object]]:
-    """Return the events of a profile that PyTorch exported. TypeError for other JSON."""
+    """Return the events of a profile that PyTorch exported. Raises TypeError for other JSON."""
     data = json.load(text)
     events = data.get("traceEvents") if isinstance(data, dict) else None
     if not isinstance(events, list):

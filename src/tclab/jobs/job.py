@@ -22,15 +22,15 @@ from tclab.text import redaction, user_lines
 # os.environ['TORCHINDUCTOR_CACHE_DIR'] = '/tmp/cache'
 _VARIABLE = re.compile(r"^os\.environ\['(\w+)'\] = '((?:[^'\\\n]|\\.)*)'", re.MULTILINE)
 
-#: Up to this rank, those without a trace are named.
+#: Ranks up to this one are named if they have no trace.
 _MOST_RANKS = 1024
-#: How a whole path begins, that of this machine's temporary folder and home among them.
+#: The beginnings of absolute paths, including those below this machine's temporary folder and home.
 _WHOLE_PATHS = ("/", "<tmp>/", "~/")
 
 
 @dataclass
 class _Read:
-    """What was read so far."""
+    """The inputs that were read so far."""
 
     processes: list[ReadProcess] = field(default_factory=list)
     profiles: list[tuple[str, list[dict[str, Any]]]] = field(default_factory=list)
@@ -40,7 +40,7 @@ class _Read:
 
 def open_job(paths: Sequence[Path]) -> Job:
     """Return the job whose traces and profiles are at `paths`: folders, files, compressed files and
-    archives. BadRequest where there is neither a trace nor a profile.
+    archives. Raises BadRequest if there is neither a trace nor a profile.
     """
     read = _Read()
     for path in paths:
@@ -71,7 +71,7 @@ def _read_input(each: inputs.Input, prefix: str, read: _Read) -> None:
 
 
 def _read_variables(log: Log) -> Iterator[tuple[str, str]]:
-    """Yield the variables of the job's environment that its trace has."""
+    """Yield the environment variables of the job that its trace contains."""
     for event in log.trace.select("fx_graph_runnable"):
         for match in _VARIABLE.finditer(event.payload):
             yield match[1], match[2]
@@ -93,9 +93,12 @@ def _order(each: ReadProcess) -> int:
 
 
 def _differences(processes: Sequence[JobProcess]) -> Iterator[str]:
-    """Yield where each group of ranks that compiled otherwise first went apart from the first."""
+    """Yield a sentence for each group of ranks whose compiles differ from the first group's: the
+    first step that differs.
+    """
     of_ranks = [each for each in processes if each.rank is not None]
-    if len({each.rank for each in of_ranks}) < len(of_ranks):  # several runs: no ranks of one job
+    # if a rank occurs twice, these are several runs and not one job
+    if len({each.rank for each in of_ranks}) < len(of_ranks):
         return
     first, *others = ranks.group_alike(of_ranks) or [[]]
     for group in others:
@@ -122,7 +125,7 @@ def _remarks(read: _Read, processes: Sequence[JobProcess]) -> Iterator[str]:
 
 
 def _shorten_paths(job: Job) -> Job:
-    """Leave out the folder that all files of the job's own code have in common."""
+    """Remove the folder that all files of the job's own code have in common from their names."""
     folders = {
         os.path.dirname(line.file)
         for process in job.processes
@@ -131,7 +134,7 @@ def _shorten_paths(job: Job) -> Job:
     }
     try:
         prefix = f"{os.path.commonpath(folders).rstrip('/')}/"
-    except ValueError:  # no folder, or of two kinds
+    except ValueError:  # there is no folder, or relative and absolute paths are mixed
         return job
     if len(prefix) == 1:
         return job
@@ -146,7 +149,7 @@ def _lines(process: JobProcess) -> Iterator[Any]:
 
 
 def _redact(job: Job, variables: Mapping[str, str]) -> Job:
-    """Hide what may be a token: the values of the job's own variables and of this machine's."""
+    """Hide what may be a token: values of environment variables, of the job and of this machine."""
     tokens = redaction.find_tokens({**os.environ, **variables})
     if not tokens:
         return job

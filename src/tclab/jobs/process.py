@@ -34,9 +34,9 @@ _KERNEL_PATH = re.compile(r"^# kernel path: \S*?(?P<name>\w+)\.py$")
 _DEFINITION = re.compile(r"^(?P<name>\w+) = async_compile\.")
 # torch version: 2.11.0+cu130
 _VERSION = re.compile(r"^# torch version: (\S+)", re.MULTILINE)
-#: Characters of a value that a part of a key keeps.
+#: The most characters of a value to keep for a part of a key.
 _MOST = 160
-#: The records of frameworks, and what writes them.
+#: The name of a record that a framework adds → the name of the framework.
 _FRAMEWORKS = {
     "vllm_compilation_config": "vLLM",
     "vllm_piecewise_split_graph": "vLLM, piecewise",
@@ -45,8 +45,8 @@ _FRAMEWORKS = {
 
 @dataclass(frozen=True)
 class ReadProcess:
-    """A process, and the parts of the key of each of its look-ups, in the same order: name → digest
-    and value.
+    """A process, and the parts of the key of each of its look-ups, in the same order. The parts map
+    a name to a digest and a value.
     """
 
     process: JobProcess
@@ -54,7 +54,7 @@ class ReadProcess:
 
 
 def read_process(name: str, log: Log) -> ReadProcess:
-    """Return what the log of one process says."""
+    """Return the process whose log was read, with the parts of its cache keys."""
     trace = log.trace
     lookups = list(_read_lookups(trace))
     return ReadProcess(
@@ -111,15 +111,15 @@ def _read_compiles(trace: Trace) -> Iterator[JobCompile]:
 
 
 def _frame_of_metrics(data: Mapping[str, Any]) -> Frame | None:
-    """Return the frame that the metrics of a compile name; a cut log may lack its begin."""
+    """Return the frame that the metrics of a compile name, because a log that was cut off may lack
+    the begin of the compile.
+    """
     file, line = data.get("co_filename"), data.get("co_firstlineno")
     return Frame(str(data.get("co_name") or ""), file, int(line)) if file and line else None
 
 
 def _read_callers(trace: Trace) -> dict[str, SourceLine]:
-    """Map each function of a library that was compiled to the line of the job's own code that led
-    to it.
-    """
+    """Map each compiled function of a library to the line of the job's own code that called it."""
     callers: dict[str, SourceLine] = {}
     for event in trace.select(names.START):
         stack = event.data["stack"]
@@ -168,7 +168,7 @@ def _read_graph(unit: Unit, code: str, key: str) -> JobGraph:
 
 
 def _read_kernel_files(code: str) -> Iterator[tuple[str, str]]:
-    """Yield the name of each kernel's file, and the kernel that the next definition makes."""
+    """Yield (name of a kernel's file, name of the kernel that is defined next)."""
     file = ""
     for line in source_lines(code):
         if path := _KERNEL_PATH.match(line):

@@ -1,8 +1,8 @@
 """Read what the GPU ran from a profile that PyTorch exported, beside the traces of the same job.
 
-A kernel is joined to its graph by what the profile says of its launch: the file of the kernel, the
-key of the compiled graph around it, the compile id of the region around it. A kernel that a CUDA
-graph replays has no launch of its own, and is joined by its name.
+A kernel is joined to its graph by the facts on its launch in the profile: the kernel's file, the
+key of the compiled graph around the launch, and the compile id of the region around it. A kernel
+that a CUDA graph replays has no launch of its own, and is joined by its name.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _SECONDS = 1e-6
 class _Launch:
     """What the host was doing when it launched a kernel."""
 
-    key: str = ""  # of the compiled graph; where the cache was off, the number of the call
+    key: str = ""  # key of the compiled graph; if the cache was off, the number of the call
     compile_id: str = ""
-    file: str = ""  # of a generated kernel, without its folder
+    file: str = ""  # file of a generated kernel, without its folder
     configuration: str = ""
 
 
@@ -65,7 +65,9 @@ def read_kernels(
 
 
 def _is_span(event: Event) -> bool:
-    """Return whether an event has a name, a begin and a length: a profile can be damaged."""
+    """Return whether an event has a name, a begin and a length, which an event of a damaged profile
+    may lack.
+    """
     times = event.get("ts"), event.get("dur")
     if not all(isinstance(each, (int, float)) and math.isfinite(each) for each in times):
         return False
@@ -83,7 +85,7 @@ def _arguments(event: Event) -> Mapping[str, Any]:
 
 
 def _launches(events: Sequence[Event]) -> Iterator[tuple[object, _Launch]]:
-    """Yield the number of each operator that the host ran, and what it was a part of."""
+    """Yield the number of each operator that the host ran, with the graph and region around it."""
     by_thread: dict[tuple[str, str], list[Event]] = defaultdict(list)
     for event in events:
         if event.get("cat") in _ON_HOST and _is_span(event):
@@ -118,7 +120,7 @@ def _read_launch(event: Event, outer: _Launch) -> _Launch:
 
 
 def _configuration(args: Mapping[str, Any]) -> str:
-    """``XBLOCK=1024, num_warps=4, num_stages=1``."""
+    """Return the configuration of a launch as text: ``XBLOCK=1024, num_warps=4, num_stages=1``."""
     named = [f"{key}={args[key]}" for key in ("num_warps", "num_stages") if key in args]
     blocks = str(args.get("kernel_kwargs") or "").replace(",", ", ")
     return ", ".join(filter(None, [blocks, *named]))
@@ -129,8 +131,8 @@ def _configuration(args: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class _Graphs:
-    """The graphs of a job by the names that a profile has for them. Graphs of several ranks, or of
-    several compiles, can have the same kernels.
+    """The graphs of a job, by the names that a profile uses for them. Graphs of several ranks, or
+    of several compiles, can have the same kernels.
     """
 
     by_key: Mapping[str, JobGraph]
@@ -151,8 +153,8 @@ class _Graphs:
         return cls({graph.key: graph for graph in graphs if graph.key}, by_file, by_kernel)
 
     def with_keys_of(self, launches: Iterable[_Launch]) -> _Graphs:
-        """Return the same with the keys of the calls in which a known kernel was launched, because
-        a trace has no key where the cache was off.
+        """Return the same graphs with the keys of the calls in which a known kernel was launched,
+        because a trace has no keys if the cache was off.
         """
         known = {
             launch.key: self.by_file[launch.file][0]
@@ -162,7 +164,7 @@ class _Graphs:
         return replace(self, by_key={**known, **self.by_key})
 
     def join(self, name: str, launch: _Launch, total: _Sum) -> DeviceKernel:
-        """Return the kernel with the graph that it belongs to, if that is known."""
+        """Return the kernel with its graph, if the graph is known."""
         kernel = DeviceKernel(name, total.times, total.seconds, configuration=launch.configuration)
         graph = self._graph(name, launch)
         origin = ""
@@ -192,7 +194,7 @@ class _Graphs:
         candidates = self.by_file.get(launch.file) or self.by_kernel.get(name, [])
         of_region = [each for each in candidates if each.compile_id == launch.compile_id]
         candidates = of_region or candidates
-        # the same compile of several ranks is one
+        # the same compile in several ranks counts once
         alike = {(each.compile_id, each.direction, *each.kernels) for each in candidates}
         return candidates[0] if len(alike) == 1 else None
 
@@ -213,7 +215,7 @@ def _merge(kernels: Sequence[DeviceKernel]) -> list[DeviceKernel]:
 
 
 def _measure_span(device: Sequence[Event]) -> DeviceProfile:
-    """Return how long the GPU was in use, and the longest time in which it was not."""
+    """Return the seconds in which the GPU was in use, and the longest time in which it was not."""
     ordered = sorted(device, key=lambda event: event["ts"])
     if not ordered:
         return DeviceProfile("")

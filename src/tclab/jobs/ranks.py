@@ -1,4 +1,6 @@
-"""Compare the processes of a job: which did the same, and where two first went apart."""
+"""Compare the processes of a job: find groups that did the same, and the first step in which two
+processes differ.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def group_alike(processes: Sequence[JobProcess]) -> list[list[JobProcess]]:
 
 
 def first_difference(one: JobProcess, other: JobProcess) -> tuple[Step, Step]:
-    """Return the first step that differs on both sides; '' where a side has no further step."""
+    """Return the first step that differs, of both processes; '' for a process without a further
+    step.
+    """
     pairs = zip_longest(list_steps(one), list_steps(other), fillvalue="")
     return next((pair for pair in pairs if pair[0] != pair[1]), ("", ""))
 

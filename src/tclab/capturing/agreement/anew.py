@@ -1,7 +1,7 @@
-"""Compare calls that run what a program compiles itself with the calls of the same program without
-torch.compile.
+"""Compare the calls of a program that compiles its parts itself with the calls of the same program
+without torch.compile.
 
-Compiled objects are not copied: for each run the program is made anew.
+Compiled objects cannot be copied, so the program is made anew for each run.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from tclab.capturing.fresh import hide_earlier_compiles
 from tclab.capturing.torch_private import compiler
 from tclab.model import DIFFERS, Agreement
 
-#: A function and its calls.
+#: A program: a function and its calls.
 Program = tuple[Callable[..., Any], Sequence[Call]]
 #: Makes the program anew, without torch.compile.
 Make = Callable[[], AbstractContextManager[Program]]
-#: Makes the program anew; the options replace those of its own calls of torch.compile.
+#: Makes the program anew; the given options replace the options of the program's own calls of
+#: torch.compile.
 MakeWith = Callable[[Mapping[str, Any]], AbstractContextManager[Program]]
 
 _WRAPPING = "the object that torch.compile returns, before it compiles anything"
@@ -45,7 +46,7 @@ class ComparisonAnew(Comparison):
     def begin_anew(
         cls, program: Program, backward: bool, make_uncompiled: Make, make: MakeWith
     ) -> ComparisonAnew:
-        """Begin the comparison of a program that runs as it is."""
+        """Begin the comparison of a program that runs unchanged."""
         world = World.from_function(*program)
         how: dict[str, Any] = {"make_uncompiled": make_uncompiled, "make": make}
         return cls(world, world, runs.RandomState(), backward, **how)
@@ -60,7 +61,7 @@ class ComparisonAnew(Comparison):
         return self._run_uncompiled()
 
     def eager_again(self) -> Observation:
-        """Make them once more, with new memory filled."""
+        """Make the calls without torch.compile once more, with new memory filled."""
         return self._run_uncompiled(runs.filling_memory())
 
     def _run_uncompiled(self, mode: runs.Mode | None = None) -> Observation:
@@ -69,7 +70,9 @@ class ComparisonAnew(Comparison):
             return runs.run_eager(world, self.random_state, self.backward, mode)
 
     def compiled(self, options: Mapping[str, Any], *, eager_random: bool = True) -> Observation:
-        """Make the calls of the program made anew, which compiles its parts with the options."""
+        """Make the program anew and make its calls; the program compiles its parts with
+        `options`.
+        """
         with ExitStack() as stack:
             world = World.from_function(*stack.enter_context(self.make(options)))
             stack.enter_context(hide_earlier_compiles(world.fn))
@@ -84,8 +87,8 @@ class ComparisonAnew(Comparison):
         return found
 
     def _wrapping_differs(self) -> bool:
-        """Return whether the results differ even if nothing is compiled, and the objects that
-        torch.compile returns call their originals.
+        """Return whether the results differ even if nothing is compiled, so that the objects that
+        torch.compile returns only call their originals.
         """
         with torch.compiler.set_stance("force_eager"):
             seen = self.compiled({})

@@ -1,4 +1,6 @@
-"""Compare the calls of a capture with eager ones: copy their start, repeat them, judge."""
+"""Compare the calls of a capture with eager calls: copy the state at their start, repeat them, and
+judge the results.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,8 @@ from tclab.capturing.torch_private import replaying
 from tclab.model import EQUAL, RANDOM, UNKNOWN, Agreement
 
 _OWN = "this machine's own compile: the numbers of a GPU that is not here cannot be known"
-#: The number of float64 runs with rounding noise at first, and before a difference is reported:
-#: in few runs the noise of an element can cancel by chance.
+#: The number of float64 runs with rounding noise: at first, and before a difference is reported.
+#: More runs are needed then, because in few runs the noise of an element can cancel by chance.
 _NOISY, _MORE_NOISY = 2, 12
 
 
@@ -34,14 +36,14 @@ class Comparison:
     backward: bool
     observed: Observation = field(default_factory=Observation)
 
-    #: Whether the calls run what the function itself compiles, and nothing is compiled around it.
+    #: Whether the calls run only what the function itself compiles.
     runs_own_compiles: ClassVar[bool] = False
 
     @classmethod
     def begin(
         cls, fn: Callable[..., Any], calls: Sequence[Call], backward: bool
     ) -> Comparison | str:
-        """Copy everything that the calls start from; return the reason if that is not possible."""
+        """Copy the state from which the calls start. If it cannot be copied, return the reason."""
         world = World.from_function(fn, calls)
         try:
             return cls(world, world.copy(), runs.RandomState(), backward)
@@ -53,8 +55,9 @@ class Comparison:
         self.observed.add_result(result, self.world)
 
     def agreement(self, options: Mapping[str, Any]) -> Agreement:
-        """Make the calls in eager, from the same start, and compare. `options` are the capture's
-        options of torch.compile; compiles that search for the cause of a difference use them, too.
+        """Make the calls in eager, from the same start, and compare the results. `options` are the
+        capture's options of torch.compile, which compiles that search for the cause of a difference
+        use, too.
         """
         self.world.contents = [each.get() for each in self.world.variables]
         self.observed.add_state(self.world)
@@ -74,13 +77,13 @@ class Comparison:
         return not compare_observations(eager, observed, self.reference(_NOISY)).differences
 
     def raising_operator(self) -> operators.Operator | None:
-        """Return the operator on which Inductor's compile of these calls raises, if it can be
-        found.
+        """Return the operator on which Inductor raises when it compiles these calls; None if it
+        cannot be found.
         """
         return operators.find_raising_operator(self.compiled)
 
     def judge_new_compile(self, options: Mapping[str, Any]) -> Agreement:
-        """Compile on this machine for the comparison alone, and return the verdict on that
+        """Compile on this machine only for the comparison, and return the verdict on that
         compile.
         """
         try:
@@ -128,18 +131,18 @@ class Comparison:
                     replaying.recording_values(found),
                 )
                 return operators.find_unmatched(self.compiled, found, dynamo=backend == "eager")
-        except Exception:  # the verdict then names no operator
+        except Exception:  # without an operator, the verdict names none
             return None
 
     # ----------------------------------------------------------------------- the runs
 
     def eager(self) -> Observation:
-        """Make the calls from the start without the compiler."""
+        """Make the calls without the compiler, from the copied start."""
         return runs.run_eager(self.uncompiled_start(), self.random_state, self.backward)
 
     def eager_again(self) -> Observation:
-        """Make the calls without the compiler, with new memory filled, so that a result differs if
-        it depends on memory that nothing has written.
+        """Make the calls without the compiler and with new memory filled, so that a result that
+        depends on unwritten memory differs.
         """
         state = self.random_state
         return runs.run_eager(self.start.copy(), state, self.backward, runs.filling_memory())
@@ -166,7 +169,7 @@ class Comparison:
         return seen, max(eps, own_eps)
 
     def uncompiled_start(self) -> World:
-        """Return a copy of what the calls start from."""
+        """Return a copy of the state from which the calls start."""
         return self.start.copy()
 
 

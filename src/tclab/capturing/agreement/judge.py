@@ -15,7 +15,8 @@ from tclab.capturing.agreement.observed import Observation, ObservedValue
 from tclab.model import Difference
 from tclab.text.scrub import scrub
 
-#: Properties of a tensor in the order of their report; only the first that differs is reported.
+#: Properties of a tensor, in the order in which they are compared. Only the first one that differs
+#: is reported.
 _FACTS = ("type", "dtype", "shape")
 _MORE = ("strides", "aliasing", "requires_grad")
 
@@ -32,7 +33,7 @@ class Findings:
     eager_zero_error: float | None = None
 
     def add(self, distance: Distance) -> None:
-        """Note the distance of two values that count as equal."""
+        """Record the distance of two values that count as equal."""
         self.ulps = max(self.ulps, distance.ulps)
         if distance.error is None or distance.eager_error is None:
             return
@@ -46,7 +47,9 @@ class Findings:
 
 @dataclass(frozen=True)
 class Reference:
-    """The calls in float64: exact ones, and ones with rounding noise of the precision `eps`."""
+    """The observed calls in float64: exact ones, and ones with rounding noise of the precision
+    `eps`.
+    """
 
     exact: Observation
     noisy: tuple[Observation, ...]
@@ -63,8 +66,8 @@ class Reference:
         return Samples(exact, noisy, self.eps)
 
 
-#: Stands for no calls in float64: then a larger distance, relative to the largest value, counts
-#: as rounding.
+#: The reference if there are no calls in float64. With it, a larger distance, relative to the
+#: largest value, counts as rounding.
 NO_REFERENCE = Reference(Observation(), (), 0.0)
 
 
@@ -75,7 +78,8 @@ def compare_observations(
     at most a few units in the last place apart.
     """
     held = Findings()
-    if eager.error or compiled.error:  # the results of earlier calls are not compared
+    # if a call raised, the results of earlier calls are not compared
+    if eager.error or compiled.error:
         held.differences += _compare_errors(eager, compiled)
         return held
     for left, right in ((eager.results, compiled.results), (eager.state, compiled.state)):

@@ -1,13 +1,13 @@
 """Decide whether the values of two tensors differ by more than rounding.
 
-An element of the compiled result is wrong if its distance from the same function in float64 is more
-than `FACTOR` times the error that rounding explains there. That is the larger one of eager's own
-error and the errors of runs in which each operator's arguments are changed by a random unit in the
-last place. So a sum in another order or a cancellation is not wrong, and neither is a compile that
-is closer to float64 than eager is. Two terms are added: the median of the tensor's errors, for
-elements whose own error is small by chance, and `FLOOR` units in the last place. Where eager is
-further from float64 than rounding explains, float64 computes something else, and the result is
-compared with eager.
+An element of the compiled result is wrong if its error against the same function in float64 is more
+than `FACTOR` times the error that rounding explains. The explained error is the largest of eager's
+own error and of the errors of runs in which each operator's arguments are changed by a random unit
+in the last place. So a sum in another order or a cancellation is not wrong, and neither is a
+compiled result that is closer to float64 than eager's. Two terms are added to the explained error:
+the median of the tensor's errors, for elements whose own error is small by chance, and `FLOOR`
+units in the last place. If eager is further from float64 than rounding explains, float64 computes
+something else; then the result is compared with eager's.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from dataclasses import dataclass
 
 import torch
 
-#: An error up to this multiple of the one that rounding explains counts as rounding.
+#: An error counts as rounding if it is at most this multiple of the error that rounding explains.
 FACTOR = 16
-#: Units in the last place that always count as rounding: libraries differ by a few per operator.
+#: This many units in the last place always count as rounding, because libraries differ by a few for
+#: each operator.
 FLOOR = 8
 #: Results at most this many units in the last place apart are equal without further tests.
 NEAR = 4
@@ -30,9 +31,9 @@ NEAR = 4
 class Distance:
     """The distance of two results: `wrong` marks the elements that differ. `ulps` is the largest
     distance of two elements in units in the last place; `error` and `eager_error` are the largest
-    ones from float64, relative to the largest value, None without float64. `is_zero` says that all
-    values are 0 but for rounding; then both errors are absolute, because there is no value that
-    they could be relative to.
+    distances of the compiled and of eager's result from float64, relative to the largest value;
+    None without float64. `is_zero` says that all values would be 0 without rounding; then both
+    errors are absolute, because they cannot be relative to 0.
     """
 
     wrong: torch.Tensor
@@ -44,8 +45,8 @@ class Distance:
 
 @dataclass(frozen=True)
 class Samples:
-    """The same result in float64: exact, and with each operator's arguments changed by a random
-    unit in the last place of the precision `eps`.
+    """A result computed in float64: once exactly, and in several runs in which each operator's
+    arguments are changed by a random unit in the last place of the precision `eps`.
     """
 
     exact: torch.Tensor
@@ -68,8 +69,8 @@ def distance(eager: torch.Tensor, compiled: torch.Tensor) -> Distance:
 def distance_by_reference(
     eager: torch.Tensor, compiled: torch.Tensor, samples: Samples | None
 ) -> Distance:
-    """Return the distance of two tensors, judged by float64. Without `samples` a larger distance,
-    relative to the largest value, counts as rounding.
+    """Return the distance of two tensors, measured against float64. Without `samples` a larger
+    distance, relative to the largest value, counts as rounding.
     """
     plain = distance(eager, compiled)
     left, right = to_double(eager), to_double(compiled)
@@ -80,7 +81,8 @@ def distance_by_reference(
     is_zero = _largest(exact) <= _largest(explained)
     scale = 1.0 if is_zero else _largest(exact)
     other = _error(left, exact) > FACTOR * explained + FLOOR * _spacing(exact, samples.eps)
-    exact = torch.where(other & left.isfinite(), left, exact)  # float64 gives something else
+    # where float64 computes something else, use eager's value
+    exact = torch.where(other & left.isfinite(), left, exact)
     allowed = _allow_error(left, exact, samples, explained)
     errors = _error(right, exact)
     wrong = plain.wrong & (errors > allowed) & ~_is_rounded(exact, right, compiled.dtype)
@@ -106,8 +108,8 @@ def _allow_error(
 
 
 def _error(values: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
-    """Return |values − exact|: 0 where both are the same infinity or NaN, infinite where only one
-    is.
+    """Return |values − exact|. It is 0 where both are the same infinity or both NaN, and infinite
+    where only one of them is.
     """
     same = (values == exact) | (values.isnan() & exact.isnan())
     return torch.where(same, 0.0, (values - exact).abs().nan_to_num(float("inf"), float("inf")))
@@ -118,7 +120,9 @@ def _spacing(values: torch.Tensor, eps: float) -> torch.Tensor:
 
 
 def _is_rounded(exact: torch.Tensor, values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Return the mask of values that equal float64's, rounded to their type; both can overflow."""
+    """Return the mask of values that equal the float64 values rounded to their type, even if both
+    overflow.
+    """
     if dtype.is_complex or not dtype.is_floating_point:
         return exact == values
     rounded = exact.to(dtype).double()
@@ -126,8 +130,8 @@ def _is_rounded(exact: torch.Tensor, values: torch.Tensor, dtype: torch.dtype) -
 
 
 def is_near_largest(left: torch.Tensor, right: torch.Tensor, units: int) -> bool:
-    """Return whether all elements of two tensors are at most `units` units in the last place of the
-    largest value apart; integers must be equal.
+    """Return whether no element of two tensors differs by more than `units` units in the last place
+    of the largest value. Integers must be equal.
     """
     if not left.is_floating_point() and not left.is_complex():
         return bool(torch.equal(left, right))
@@ -136,8 +140,8 @@ def is_near_largest(left: torch.Tensor, right: torch.Tensor, units: int) -> bool
 
 
 def _is_near_largest(left: torch.Tensor, right: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Return the mask of elements that are at most 256 units in the last place of the largest value
-    apart.
+    """Return the mask of elements that differ by at most 256 units in the last place of the largest
+    value.
     """
     if not dtype.is_floating_point and not dtype.is_complex:
         return left == right

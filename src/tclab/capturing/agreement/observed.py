@@ -1,4 +1,6 @@
-"""Record the effects of calls: what each returned or raised, and the state after them."""
+"""Record the effects of calls: the result or the error of each call, and the state after all
+calls.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ class ObservedValue:
 
 @dataclass
 class Observation:
-    """The results of calls and the state after them, by name; `error` is the error of a call."""
+    """The results of calls and the state after them, by name. `error` is the error that a call
+    raised, or ''.
+    """
 
     results: dict[str, ObservedValue] = field(default_factory=dict)
     state: dict[str, ObservedValue] = field(default_factory=dict)
@@ -46,7 +50,7 @@ class Observation:
         self.results[f"the result{of_call}"] = ObservedValue(None, {"type": kinds})
 
     def add_state(self, world: World) -> None:
-        """Record the state that the calls left, including gradients."""
+        """Record the state after the calls, including gradients."""
         for name, leaf in world.state():
             self.state[name] = observe(leaf)
             if isinstance(leaf, torch.Tensor) and leaf.is_leaf and leaf.grad is not None:
@@ -75,7 +79,7 @@ def _facts(tensor: torch.Tensor, owner: str) -> dict[str, str]:
 
 
 def _strides(tensor: torch.Tensor) -> tuple[int, ...]:
-    """Return the strides that locate elements, without those of dimensions of size 1."""
+    """Return the strides of a tensor without those of dimensions of size 1, which do not matter."""
     sized = zip(tensor.shape, tensor.stride())
     return tuple(stride if size > 1 else 0 for size, stride in sized) if tensor.numel() else ()
 

@@ -20,8 +20,8 @@ from tclab.text.scrub import scrub
 
 #: A function that compiles with these options of torch.compile and makes the calls.
 RunWith = Callable[[Mapping[str, Any]], Observation]
-#: The largest distance of results that count as equal, in units in the last place of the largest
-#: value.
+#: The largest distance between results that count as equal, in units in the last place of the
+#: largest value.
 _FAR = 1024
 
 
@@ -34,8 +34,8 @@ class Operator:
 
 
 def find_unmatched(run: RunWith, found: Sequence[torch.Tensor], *, dynamo: bool) -> Operator | None:
-    """Return the first operator of Dynamo's or ATen's graphs whose result is not among eager's
-    results, `found`.
+    """Return the first operator in Dynamo's or ATen's graphs whose result is not among eager's
+    results, which are `found`.
     """
     calls: list[GraphCall] = []
     run(
@@ -53,8 +53,9 @@ def find_unmatched(run: RunWith, found: Sequence[torch.Tensor], *, dynamo: bool)
 
 
 def first_wrong_in_inductor(run: RunWith) -> Operator | None:
-    """Return the first operator whose result in Inductor differs from that in the graph run node by
-    node. Bisection finds it: each step compiles the graph up to a node.
+    """Return the first operator whose result from Inductor differs from its result when the graph
+    is run node by node. The operator is found by bisection, in which each step compiles the graph
+    up to a node.
     """
     calls: list[GraphCall] = []
     run({"backend": replaying.record_inductor_graphs(calls)})
@@ -79,8 +80,8 @@ def find_raising_operator(run: RunWith) -> Operator | None:
 def _bisect_first(
     call: GraphCall, nodes: list[fx.Node], fails: Callable[[GraphCall, fx.Node], bool]
 ) -> fx.Node:
-    """Return the first node for which the graph, compiled up to that node, fails. The caller knows
-    that it fails for the last node.
+    """Return the first node for which the graph fails when it is compiled up to that node. The
+    caller must know that the graph fails for the last node.
     """
     right, wrong = -1, len(nodes) - 1
     while wrong - right > 1:
@@ -101,8 +102,8 @@ def _raises(call: GraphCall, node: fx.Node) -> bool:
 
 
 def _is_wrong(call: GraphCall, node: fx.Node) -> bool:
-    """Return whether the compiled graph up to a node returns other values, or leaves other inputs,
-    than eager.
+    """Return whether the graph, compiled up to a node, returns other values than eager or changes
+    its inputs differently.
     """
     module = call.cut_after(node)
     sides = []

@@ -1,4 +1,4 @@
-"""Make the calls of a world: in eager PyTorch, in float64, or compiled."""
+"""Make the calls of a world in eager PyTorch, in float64, or compiled."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ Mode = AbstractContextManager[Any]
 
 
 class RandomState:
-    """The state of Python's and NumPy's random numbers. PyTorch's are seeded instead."""
+    """The state of Python's and NumPy's random numbers. PyTorch's random numbers are seeded
+    instead.
+    """
 
     def __init__(self) -> None:
         self.python = random.getstate()
@@ -36,8 +38,8 @@ class RandomState:
 
     @contextmanager
     def restoring(self) -> Iterator[None]:
-        """Restore the state and seed PyTorch for the block; afterwards all random numbers continue
-        as before it.
+        """Restore the state and seed PyTorch for the block. After the block all random numbers
+        continue as if it had drawn none.
         """
         before = RandomState()
         try:
@@ -99,7 +101,7 @@ def filling_memory() -> Iterator[None]:
 def run_in_float64(
     world: World, random_state: RandomState, backward: bool, noise: float = 0.0, seed: int = 0
 ) -> tuple[Observation, float]:
-    """Make the calls in float64, as `precision.Float64Mode` does; also return the precision of the
+    """Make the calls in float64 with `precision.Float64Mode`. Also return the precision of the
     coarsest type that the function uses.
     """
     mode = precision.Float64Mode(noise, seed)

@@ -23,7 +23,8 @@ STAGES = {
     "aot_eager_decomp_partition": "the decompositions or the partitioner",
     "inductor": "Inductor",
 }
-#: A workaround for a difference that Inductor makes, in words → its options of torch.compile.
+#: A workaround, in words, for a difference that Inductor causes → the workaround's options of
+#: torch.compile.
 WORKAROUNDS: dict[str, dict[str, Any]] = {
     "options={'max_fusion_size': 1}, which fuses nothing": {"options": {"max_fusion_size": 1}},
     "options={'pattern_matcher': False}": {"options": {"pattern_matcher": False}},

@@ -1,7 +1,7 @@
 """Walk the values that a function can reach, each with a name, and copy them.
 
-A copy shares nothing with the original: tensors that share a storage share one in the copy, too,
-and an object that is reached twice is one object there.
+A copy shares nothing with the original, but has the same sharing within itself: tensors that share
+a storage also share one in the copy, and an object that is reached twice is copied once.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _walk(value: Any, name: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
 
 
 def _list_parts(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield each thing that an object contains, with the text to append to the object's name."""
+    """Yield each part of an object, with the text to append to the object's name."""
     if isinstance(value, torch.nn.Module):
         yield from _parts_of_module(value)
     elif isinstance(value, torch.optim.Optimizer):
@@ -68,7 +68,8 @@ def _list_parts(value: Any) -> Iterator[tuple[str, Any]]:
 
 def _parts_of_module(module: torch.nn.Module) -> Iterator[tuple[str, Any]]:
     own = vars(module)
-    if "_orig_mod" in own.get("_modules", {}):  # what torch.compile returns contains the module
+    # the object that torch.compile returns contains the original module
+    if "_orig_mod" in own.get("_modules", {}):
         yield "", own["_modules"]["_orig_mod"]
         return
     for table in _TABLES:
@@ -79,7 +80,9 @@ def _parts_of_module(module: torch.nn.Module) -> Iterator[tuple[str, Any]]:
 
 
 def is_users_object(value: Any) -> bool:
-    """Return whether the value is an object with attributes, of a class in the user's code."""
+    """Return whether the value is an object with attributes whose class is defined in the user's
+    code.
+    """
     if isinstance(value, (type, FunctionType, MethodType)) or not hasattr(value, "__dict__"):
         return False
     return is_users_class(type(value))
@@ -97,12 +100,12 @@ def is_users_class(cls: type) -> bool:
 
 def deep_copy(value: Any, convert: Convert | None = None) -> Any:
     """Return a deep copy. With `convert`, the storage of each floating-point tensor is converted,
-    and the copies of the tensors that share it have the new type. An error of a value that cannot
-    be copied is raised.
+    and the copies of all tensors that share it have the new type. Raises the error of a value that
+    cannot be copied.
     """
     memo: dict[int, Any] = {}
     storages: Storages = {}
-    keep = []  # memo works with id(): the tensors must live until the copy is made
+    keep = []  # memo has id()s as keys, so the tensors must live until the copy is made
     with compiler.without_subclasses():
         for _, leaf in walk(value, ""):
             if isinstance(leaf, torch.Tensor) and id(leaf) not in memo and _is_strided(leaf):
@@ -112,8 +115,8 @@ def deep_copy(value: Any, convert: Convert | None = None) -> Any:
 
 
 def _is_strided(tensor: torch.Tensor) -> bool:
-    """Return whether a tensor is a plain view of its storage: no wrapper of other tensors, not
-    sparse, not quantized.
+    """Return whether a tensor is a plain view of its storage, and not a wrapper of other tensors,
+    sparse or quantized.
     """
     plain = type(tensor) in _PLAIN or (
         type(tensor).__torch_dispatch__ is torch.Tensor.__torch_dispatch__

@@ -2,8 +2,8 @@
 reaches.
 
 A copy of a world lets the same calls start from the same state again. The variables are globals and
-closure variables of the user's functions; while calls use a copy, the variables have the copied
-values, and afterwards their own again.
+closure variables of the user's functions. While calls use a copy, the variables have the copied
+values; afterwards they have their own values again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ Call = tuple[tuple[object, ...], Mapping[str, object]]
 
 @dataclass(frozen=True)
 class Variable:
-    """A global variable, or one of a closure: `holder` is the dictionary or the cell."""
+    """A global or closure variable. `holder` is the dictionary of globals or the cell of the
+    closure.
+    """
 
     name: str
     holder: dict[str, Any] | CellType
@@ -49,9 +51,9 @@ class Variable:
 
 @dataclass
 class World:
-    """A function and the state that its calls start from; `contents` are the values of `variables`,
-    in their order. `caches` are the caches of functools that were empty at the start. Their entries
-    cannot be copied, so they are emptied before the calls of a copy.
+    """A function and the state from which its calls start. `contents` are the values of
+    `variables`, in the same order. `caches` are the functools caches that were empty at the start.
+    Cache entries cannot be copied, so these caches are emptied before the calls of a copy.
     """
 
     fn: Callable[..., Any]
@@ -62,24 +64,24 @@ class World:
 
     @classmethod
     def from_function(cls, fn: Callable[..., Any], calls: Sequence[Call]) -> World:
-        """Return the world of a function. Its variables are those that its code names, and those
-        that the code of the user's functions among them names.
+        """Return the world of a function. Its variables are those named in its code, and those
+        named in the code of the user's functions that it reaches.
         """
         variables = tuple(_variables(fn))
         empty = tuple(each for each in _caches(fn) if not each.cache_info().currsize)
         return cls(fn, calls, variables, [each.get() for each in variables], empty)
 
     def copy(self, convert: Convert | None = None) -> World:
-        """Return a copy; `convert` changes the floating-point type. The error of a value that
-        cannot be copied is raised.
+        """Return a copy; `convert` changes the floating-point type. Raises the error of a value
+        that cannot be copied.
         """
         fn, calls, contents = values.deep_copy((self.fn, self.calls, self.contents), convert)
         return World(fn, calls, self.variables, contents, self.caches)
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Use this world's contents as the variables' values during the block and store the new
-        values at its end; afterwards the variables have their earlier values.
+        """During the block, give the variables this world's contents as values. At its end, store
+        their new values in the world, and give the variables their earlier values again.
         """
         before = [each.get() for each in self.variables]
         try:
@@ -142,7 +144,7 @@ def _parameters(fn: Callable[..., Any], count: int) -> list[str]:
 
 
 def _variables(fn: Callable[..., Any]) -> Iterator[Variable]:
-    """Yield each variable once, from all functions of the user's that are reached by name."""
+    """Yield each variable once, from all of the user's functions that are reached by name."""
     found = set[tuple[str, int]]()
     for function in _reachable_functions(fn):
         for variable, value in _find_variables(function):
@@ -153,7 +155,7 @@ def _variables(fn: Callable[..., Any]) -> Iterator[Variable]:
 
 
 def _reachable_functions(fn: Callable[..., Any]) -> Iterator[FunctionType]:
-    """Yield the functions of the user's that are reached by name."""
+    """Yield the user's functions that are reached by name."""
     waiting, seen = [*_functions(fn)], set[int]()
     while waiting:
         function = waiting.pop()
@@ -166,8 +168,8 @@ def _reachable_functions(fn: Callable[..., Any]) -> Iterator[FunctionType]:
 
 
 def _caches(fn: Callable[..., Any]) -> list[Any]:
-    """Return the functions with a cache of functools that a call can reach: functions called by
-    name, and methods of classes called by name.
+    """Return the functions with a functools cache that a call can reach. They are functions called
+    by name, and methods of classes called by name.
     """
     reached = [
         fn,
@@ -240,7 +242,9 @@ def _methods(cls: type) -> Iterator[FunctionType]:
 
 
 def _is_code(value: Any) -> bool:
-    """Return whether the value is code, which no call changes."""
+    """Return whether the value is code, such as a function or a class, which calls do not
+    change.
+    """
     return isinstance(value, (ModuleType, type)) or (
         callable(value)
         and not isinstance(value, torch.nn.Module)

@@ -31,7 +31,9 @@ _REBOUND = (
 def try_fixes(
     subject: Subject, request: ExplainRequest, outcome: Outcome, on_step: OnStep
 ) -> TriedFixes:
-    """Try remedies for breaks, recompiles and results unlike eager's; return those that help."""
+    """Try remedies for breaks, recompiles and results that differ from eager's; return the ones
+    that help.
+    """
     from tclab.explain.trials import breaks, differing, recompiles
 
     capture, own, agreement = outcome.capture, outcome.own, outcome.agreement
@@ -49,7 +51,7 @@ def try_fixes(
 
 
 def _add_fix(own: OwnCompiles | None, runner: TrialRunner) -> OwnCompiles | None:
-    """Add to `own`, if none of the file's own compiles ran, the remedy that makes them run."""
+    """If none of the file's own compiles ran, add to `own` the remedy that makes them run."""
     if own is None or not own.cause:
         return own
     remedies = list(_list_remedies(own.cause, runner))
@@ -80,8 +82,8 @@ def _list_remedies(cause: str, runner: TrialRunner) -> Iterator[Remedy]:
 
 
 def _find_checkpoint_fix(held: Checkpoints, runner: TrialRunner) -> str:
-    """Return how a backward holds fewer checkpointed regions; '' if what was tried does not help.
-    `held` is what it holds now.
+    """Return how to make a backward hold fewer checkpointed regions; '' if no tried remedy helps.
+    `held` is what it holds without a remedy.
     """
     result = runner.run(Remedy(COMPILE_BLOCKS, backend="inductor", blocks=True))
     if result is None:

@@ -85,7 +85,9 @@ def _run(
 
 
 def _agrees(request: ExplainRequest, remedy: Remedy) -> bool:
-    """Whether the compiled file with the remedy agrees with the unchanged file in eager."""
+    """Return whether the results of the compiled file with the remedy agree with those of the
+    unchanged file in eager.
+    """
     from tclab.capturing.torch_private import compiler
 
     as_it_is, changed = (
@@ -94,7 +96,8 @@ def _agrees(request: ExplainRequest, remedy: Remedy) -> bool:
     if isinstance(as_it_is, str) or isinstance(changed, str):
         return False
     with seeded(), compiler.dynamo_settings(remedy.settings):
-        if not as_it_is.agrees_with(changed, {"backend": "eager"}):  # needs no compiler
+        # compare in eager first, which needs no compiler
+        if not as_it_is.agrees_with(changed, {"backend": "eager"}):
             return False
         options = {} if changed.runs_own_compiles else request.options
         return as_it_is.agrees_with(changed, options)
@@ -195,8 +198,8 @@ def _require_grad(value: Any) -> Any:
 
 
 def _enlarge(value: Any, dims: Collection[int]) -> Any:
-    """Return a tensor with size 2 in place of 0 or 1 in these dimensions; in all if none is
-    named.
+    """Return a tensor with size 2 in place of size 0 or 1 in the dimensions `dims`; in all
+    dimensions if `dims` is empty.
     """
     import torch
 

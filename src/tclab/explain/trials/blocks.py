@@ -1,4 +1,4 @@
-"""Modules that are checkpointed, compiled one by one in place of the whole."""
+"""Compile the checkpointed modules one by one, in place of the whole model."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tclab.explain import subject
 
 @contextmanager
 def record_checkpoints() -> Iterator[list[Any]]:
-    """Yield the list of what torch.utils.checkpoint is given during the block, by code that is
-    imported in it.
+    """Yield a list of the functions and modules that code imported during the block passes to
+    torch.utils.checkpoint.
     """
     import torch.utils.checkpoint as module
 
@@ -41,7 +41,7 @@ def compile_each(checkpointed: Iterable[Any]) -> None:
 
 
 def _module_of(function: Any) -> Any:
-    """Return the module that is called: itself, or by a method of it; None for other functions."""
+    """Return the module if `function` is a module or a method of one; else None."""
     while isinstance(function, functools.partial):
         function = function.func
     owner = getattr(function, "__self__", function)

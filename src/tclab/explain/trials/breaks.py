@@ -17,9 +17,10 @@ from tclab.model import Break, Breaks
 # torch._dynamo.trace_autograd_ops=True
 # Change `torch._dynamo.config.trace_autograd_ops` to `True`.
 SETTING = re.compile(r"torch\._dynamo\.(?:config\.)?(?P<name>\w+)(?: ?= ?|` to `)True")
-#: The setting that takes functions; trials pass print.
+#: The setting whose value is a set of functions; trials pass print.
 _PRINTS = "reorderable_logging_functions"
-#: PyTorch's number for a break that a failure of the backend causes; the frame then runs in eager.
+#: PyTorch's number for the break after a failure of the backend, with which the frame runs in
+#: eager.
 _BACKEND = "GB0219"
 #: PyTorch's number for a call of torch._dynamo.graph_break().
 _EXPLICIT = "GB0025"
@@ -27,7 +28,7 @@ NOT_TRIED = "(Not tried.)"
 
 
 def try_hints(breaks: Breaks, functions: dict[str, str], runner: TrialRunner) -> Breaks:
-    """Return the breaks with the hints that help; untried ones are marked. The break at the
+    """Return the breaks with the hints that help; untried hints are marked. The break at the
     recompile limit gets the remedy for the function's recompiles as its hint.
     """
     counted = sum(item.gb_id != LIMIT for item in breaks)
@@ -37,7 +38,7 @@ def try_hints(breaks: Breaks, functions: dict[str, str], runner: TrialRunner) ->
         if item.gb_id == LIMIT:
             hints = tuple(filter(None, [functions.get(str(item.location), "")]))
         elif item.gb_id == _EXPLICIT and not _in_users_code(item):
-            hints = ()  # PyTorch breaks its own code: no call of the reader's is to be removed
+            hints = ()  # the break is in PyTorch's own code, so the reader has no call to remove
         elif item.skipped and item.gb_id in ("", _BACKEND):
             hints = (failing.diagnose(runner, str(item.location)).step,)
         else:

@@ -32,7 +32,7 @@ def remedies(text: str, line: int) -> Iterator[Remedy]:
 
 def find_way(agreement: Agreement, runner: TrialRunner) -> Agreement:
     """Return the agreement with the first tried line that makes the results equal. A changed line
-    is better than a backend without kernels. No line is searched for if an option helps.
+    is better than a backend without kernels. If an option helps, no line is searched for.
     """
     if agreement.verdict != DIFFERS or (agreement.way and "backend=" not in agreement.way):
         return agreement
@@ -49,8 +49,6 @@ def find_way(agreement: Agreement, runner: TrialRunner) -> Agreement:
 
 
 def _compiles(remedy: Remedy, runner: TrialRunner) -> bool:
-    """Return whether something is compiled with the remedy. If nothing is, the results are eager's
-    own.
-    """
+    """Return whether something is compiled with the remedy. If not, the results are eager's own."""
     seen = runner.run(replace(remedy, backend="eager", compared=False))
     return bool(seen and seen.compiles)

@@ -14,7 +14,8 @@ from tclab.explain.trials.runner import TrialRunner
 
 #: A stage, and the backend that stops after that stage.
 _STAGES = (("Dynamo", "eager"), ("AOTAutograd", "aot_eager"))
-#: What works if a stage fails: to end before it, as the search for the stage has tried.
+#: The stage that fails → the workaround: a backend that ends before the stage, which the search for
+#: the stage has tried.
 _EARLIER_STAGES = {
     "AOTAutograd": "backend='eager' runs it, without AOTAutograd and without kernels",
     "Inductor": "backend='aot_eager' compiles it, without kernels",
@@ -29,8 +30,8 @@ _KEEPS = (
     "it keeps its class, its methods and the keys of its state_dict, where that of "
     "torch.compile(module) has `_orig_mod.` before each"
 )
-#: The ways to compile a module in place. Before PyTorch 2.14 the first one compiles nothing of a
-#: module whose forward is PyTorch's own, such as nn.Sequential.
+#: The ways to compile a module in place. Before PyTorch 2.14 the first way compiles nothing if the
+#: module's forward is PyTorch's own, as for nn.Sequential.
 IN_PLACE = (
     Remedy("module.compile()", in_place="module"),
     Remedy(
@@ -48,7 +49,8 @@ _LINE = re.compile(r":(\d+)(?: \(|$)")
 class Diagnosis:
     """The place where a compile fails: the stage, '' if unknown, and a workaround, '' if none
     helped. `tried` names the changes that did not help; `ended` is False if the time for trials ran
-    out. `operator`, at `place`, is the first on which Inductor raises, '' if it is not known.
+    out. `operator`, at `place`, is the first operator on which Inductor raises; '' if it is not
+    known.
     """
 
     stage: str = ""
@@ -73,7 +75,7 @@ class Diagnosis:
 
 def diagnose(runner: TrialRunner, place: str = "") -> Diagnosis:
     """Find the stage at which the reader's calls fail, and a workaround. `place` is the line that
-    the error names, if any; without one, find the operator, too.
+    the error names, or ''; without it, also find the operator on which the compile fails.
     """
     found = _diagnose_stage(runner, place)
     if found.stage != "Inductor" or find_line_number(place):
@@ -83,7 +85,7 @@ def diagnose(runner: TrialRunner, place: str = "") -> Diagnosis:
 
 
 def runs_without_backend(runner: TrialRunner) -> bool:
-    """Return whether the calls succeed with ``backend="eager"``, which has Dynamo alone."""
+    """Return whether the calls succeed with ``backend="eager"``, which runs only Dynamo."""
     seen = runner.run(Remedy())
     return bool(seen and not seen.error and seen.compiles)
 
@@ -109,7 +111,7 @@ def _diagnose_stage(runner: TrialRunner, place: str) -> Diagnosis:
 
 
 def find_operator(message: str) -> str:
-    """Return the operator that the compiler's error names, '' if none."""
+    """Return the operator that the compiler's error names; '' if it names none."""
     match = _OPERATOR.search(message)
     return (match["name"] or match["other"]) if match else ""
 
@@ -159,8 +161,8 @@ def advise_larger_example(runner: TrialRunner, error: str, *, compiled: bool) ->
 
 
 def find_working_order(runner: TrialRunner, place: str) -> str:
-    """Return the order of the reader's lines with which their own torch.compile succeeds; '' if
-    there is none.
+    """Return the change of the order of the reader's lines with which their own torch.compile
+    succeeds; '' if there is none.
     """
     for remedy in rewrites.move_compiles(read_file(runner), find_line_number(place)):
         if outcome := _runs_compiled(runner.run(remedy)):
@@ -169,7 +171,9 @@ def find_working_order(runner: TrialRunner, place: str) -> str:
 
 
 def advise_keeping_object(runner: TrialRunner, *, method: bool) -> str:
-    """The way to compile with which the object that is compiled stays what it is."""
+    """Return the way to compile in which the compiled object keeps its identity and class; '' if
+    none works.
+    """
     idle = ""
     for remedy in rewrites.bind_compiles(read_file(runner)) if method else kept_modules():
         seen = runner.run(remedy)
@@ -183,13 +187,13 @@ def advise_keeping_object(runner: TrialRunner, *, method: bool) -> str:
 
 
 def kept_modules() -> Iterator[Remedy]:
-    """Yield the ways to compile a module in place, with what they keep."""
+    """Yield each way to compile a module in place, with a text on what the module keeps."""
     for way in IN_PLACE:
         yield replace(way, description=f"compile the module in place, {way.description}: {_KEEPS}")
 
 
 def _runs_compiled(seen: TrialResult | None) -> str:
-    """Return what a trial shows that raised nothing and compiled something; else ''."""
+    """Return a sentence on a trial that raised no error and compiled something; else ''."""
     if seen is None or seen.error or not (frames := sum(seen.compiles.values())):
         return ""
     return (

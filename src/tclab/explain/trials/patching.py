@@ -14,8 +14,8 @@ from tclab.explain.trials.remedy import Remedy
 
 @contextmanager
 def patched_compile(remedy: Remedy) -> Iterator[Callable[[], None]]:
-    """Make the reader's own calls of torch.compile use the remedy's backend, or do nothing, until
-    the block ends or calls what it is given.
+    """Make the reader's own calls of torch.compile use the remedy's backend, or do nothing. The
+    change ends with the block, or when the block calls the function that it gets.
     """
     import torch
 
@@ -55,7 +55,7 @@ def _compiled_in_place(
 
     if not subject.is_module(model):
         return _compile_with_remedy(compile_, remedy, model, **how)
-    with mock.patch.object(torch, "compile", compile_):  # Module.compile calls it, too
+    with mock.patch.object(torch, "compile", compile_):  # Module.compile calls torch.compile, too
         if remedy.in_place == "forward":
             model.forward = _compile_with_remedy(compile_, remedy, model.forward, **how)
         else:

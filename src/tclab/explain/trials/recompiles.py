@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tclab.explain.subject import Subject
     from tclab.model import SourceLine
 
-#: A recompile limit that no trial reaches.
+#: A recompile limit that is too high for a trial to reach.
 _NO_LIMIT = 64
 #: The most remedies that help to list in a report.
 _MOST_REMEDIES = 2
@@ -40,8 +40,8 @@ _STATE = re.compile(
 
 @dataclass(frozen=True)
 class _Function:
-    """A function that was compiled again: its first line, the guard of the newest entry that failed
-    each time, and whether it reached the recompile limit.
+    """A function that was compiled again: its first line, the failed guard of the newest cache
+    entry at each recompile, and whether it reached the recompile limit.
     """
 
     place: SourceLine
@@ -112,14 +112,18 @@ def _find_fix(function: _Function, before: TrialResult, remedies: list[Remedy], 
 
 
 def _is_more_than(remedy: Remedy, other: Remedy) -> bool:
-    """Return whether a remedy is another one, options alone, and something besides."""
+    """Return whether a remedy includes the other remedy, which has only options, and changes
+    something more.
+    """
     return remedy != other and replace(other, description=remedy.description) == Remedy(
         remedy.description, options=remedy.options
     )
 
 
 def _one_each(guards: tuple[str, ...]) -> list[str]:
-    """Return the guards, but only the first of those on the values of one number."""
+    """Return the guards. Of several guards on the values of one number, only the first is
+    returned.
+    """
     matches = {guard: _NUMBER.match(guard) for guard in guards}
     first = {
         (match["what"] if match else guard): guard for guard, match in reversed(matches.items())
@@ -150,7 +154,7 @@ def _outcome_of_the_whole(before: TrialResult, after: TrialResult) -> str:
 
 
 def _explain_constant(function: _Function) -> str:
-    """Explain a number that stays a constant; '' if the guards are on no number."""
+    """Explain a number that stays a constant; return '' if no guard is on a number."""
     numbers = [match["what"] for guard in function.guards if (match := _NUMBER.match(guard))]
     return f"Each value of {numbers[0]} is compiled once. " if numbers else ""
 
@@ -160,7 +164,9 @@ _COUNTS = re.compile(r"\.shape\b|\.size\(|\blen\(")
 
 
 def _explain_loop(function: _Function) -> str:
-    """Explain a loop over a size, whose steps are all in the graph; '' if there is none."""
+    """Explain a loop over a size, whose steps are all in the graph; return '' if there is no such
+    loop.
+    """
     if not any(map(_SIZE.match, function.guards)):
         return ""
     lines = linecache.getlines(source.files().get(function.place.file, ""))
@@ -178,8 +184,8 @@ def _explain_loop(function: _Function) -> str:
 
 
 def _explain_symbol(function: _Function, symbols: set[str]) -> str:
-    """Return a note that nothing is to do if the number became a symbol when it changed; else
-    ''.
+    """Return a note that nothing needs to be done if the number became a symbol when it changed;
+    else ''.
     """
     for guard in function.guards[:1]:
         match = _NUMBER.match(guard)

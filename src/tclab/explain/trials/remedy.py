@@ -10,7 +10,7 @@ from typing import Any
 
 from tclab.model import Agreement, Breaks, OwnCompiles
 
-#: The message of the trials' process after it has imported PyTorch.
+#: The message that the process for trials sends after it has imported PyTorch.
 READY = "ready"
 
 
@@ -18,18 +18,21 @@ READY = "ready"
 class Remedy:
     """One change to try.
 
-    `description` is for the reader. `options` are keywords of torch.compile; `settings` are names
-    in torch._dynamo.config. `arguments` changes the arguments of each call: ``detach``, ``grad``,
-    ``two 1`` for size 2 in dimension 1, ``mark x 0`` or ``same bag``. `lines` replaces lines of the
-    reader's file. With `called_before` the calls are made once without a compile first; with
-    `rebound` each `forward` that is bound to another module is bound to its own. `backend` is
-    torch.compile's; without `compiled` nothing is compiled. `own` are keywords for the reader's own
-    calls of torch.compile; with `in_place`, ``module`` or ``forward``, the reader's calls return
-    the module that they are given, compiled in place by Module.compile or by its forward. With
-    `whole` the reader's calls do nothing, and the whole is compiled. With `compared` the compiled
-    results are compared with those that eager has of the file as it is. With `halved` the operator
-    on which Inductor raises is looked for. With `blocks` each module that torch.utils.checkpoint is
-    given is compiled, and not the whole.
+    `description` describes it for the reader. `options` are keywords of torch.compile, `settings`
+    values for names in torch._dynamo.config, `backend` is the backend of torch.compile, and `lines`
+    maps line numbers to replacements in the reader's file. `arguments` changes the arguments of
+    each call: ``detach``, ``grad``, ``two 1`` for size 2 in dimension 1, ``mark x 0`` or ``same
+    bag``.
+
+    If `called_before`, the calls are first made once without a compile. If `rebound`, each
+    `forward` that is bound to another module is bound to its own module. If not `compiled`, nothing
+    is compiled. `own` are keywords for the reader's own calls of torch.compile. `in_place` makes
+    the reader's calls compile the module that they get in place, by Module.compile (``module``) or
+    by its forward (``forward``). If `whole`, the reader's calls of torch.compile do nothing, and
+    the whole function is compiled. If `compared`, the compiled results are compared with eager's
+    results of the unchanged file. If `halved`, the operator on which Inductor raises is searched
+    for. If `blocks`, each module that is passed to torch.utils.checkpoint is compiled, and the
+    whole function is not.
     """
 
     description: str = ""
@@ -51,10 +54,11 @@ class Remedy:
 
 @dataclass(frozen=True)
 class TrialResult:
-    """The outcome of a trial. `error` is what it raised, else ''; `compiles` counts the successful
-    ones of each function, ``file:line``; `limits` are the functions at the recompile limit;
-    `agrees` says that the results are eager's. `operator` raises in Inductor, at `place`. `held` is
-    the most checkpointed regions that a compiled backward holds at once.
+    """The outcome of a trial. `error` is the error that it raised, or ''. `compiles` maps a
+    function, ``file:line``, to the number of its successful compiles. `limits` are the functions at
+    the recompile limit. `agrees` says that the results are equal to eager's. `operator` is the
+    operator on which Inductor raises, at `place`. `held` is the most checkpointed regions that a
+    compiled backward holds at once.
     """
 
     error: str = ""
@@ -69,9 +73,10 @@ class TrialResult:
 
 @dataclass(frozen=True)
 class TriedFixes:
-    """The breaks with tried hints, the fix for the recompiles of each function (``file:line``), the
-    file's own compiles, the agreement with what makes the results equal, and what makes a backward
-    hold fewer checkpointed regions.
+    """The fixes that trials found: the breaks with tried hints, the fix for the recompiles of each
+    function (``file:line``), the outcome of the file's own compiles, the agreement with the change
+    that makes the results equal, and the change with which a backward holds fewer checkpointed
+    regions.
     """
 
     breaks: Breaks = field(default_factory=Breaks)

@@ -56,7 +56,9 @@ def _replace_inference_mode(at: int, lines: Sequence[str]) -> Iterator[Remedy]:
 def _copy_by_index(
     node: ast.Assign, target: ast.Subscript, lines: Sequence[str]
 ) -> Iterator[Remedy]:
-    """Rewrite ``keys[:, at] = new`` or ``keys[at, 1:] = 0`` with a position of shape [1]."""
+    """Rewrite ``keys[:, at] = new`` or ``keys[at, 1:] = 0``, where `at` is a position of shape
+    [1].
+    """
     parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
     indices = [each for each in parts if not isinstance(each, ast.Slice)]
     if len(indices) != 1 or not isinstance(indices[0], ast.Name | ast.Attribute):
@@ -80,7 +82,7 @@ def _copy_by_index(
 def _out_of_place(
     node: ast.Assign, target: ast.Subscript, lines: Sequence[str]
 ) -> Iterator[Remedy]:
-    """Rewrite ``mask[rows, columns] = 0`` out of place."""
+    """Rewrite ``mask[rows, columns] = 0`` as an out-of-place operation."""
     parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
     if not isinstance(target.value, ast.Name) or any(isinstance(each, ast.Slice) for each in parts):
         return
@@ -93,7 +95,7 @@ def _out_of_place(
 
 
 def disabled_functions(text: str, line: int) -> Iterator[Remedy]:
-    """Yield a remedy that leaves the innermost function around a line to Python."""
+    """Yield a remedy that disables the compiler for the innermost function around a line."""
     around = [
         node for node in ast.walk(parse_file(text))
         if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or 0)
@@ -133,7 +135,9 @@ _COMPILED_METHOD = re.compile(
 
 
 def bind_compiles(text: str) -> Iterator[Remedy]:
-    """Yield remedies that each compile the function of a method and bind it to its object again."""
+    """Yield remedies that each compile the function behind a bound method, and bind the result to
+    the object again.
+    """
     for number, line in enumerate(text.splitlines(), 1):
         if match := _COMPILED_METHOD.search(line):
             owner, method = match["owner"], f"{match['owner']}.{match['name']}"

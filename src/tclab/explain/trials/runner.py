@@ -20,7 +20,7 @@ from tclab.explain.trials.remedy import READY, Remedy, TrialResult
 
 #: The seconds that all trials of a report may take together.
 SECONDS = 90.0
-#: The most seconds to wait for the import of PyTorch; they do not count as a trial's.
+#: The most seconds to wait for the import of PyTorch, which do not count as seconds of trials.
 _START = 90.0
 _SRC = Path(__file__).resolve().parents[3]
 

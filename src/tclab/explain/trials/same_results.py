@@ -1,4 +1,4 @@
-"""Rewrite lines of the reader's file that compile to other results than eager's."""
+"""Rewrite lines of the reader's file whose compiled results differ from eager's."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from tclab.explain.trials.rewrites import indent_like, parse_file
 _MOST = 4
 _CACHES = ("lru_cache", "cache")
 _TRANSFORMS = ("grad", "grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hessian")
-#: These are True while code is compiled.
+#: The names of functions that return True while code is compiled.
 _QUESTIONS = ("is_compiling", "is_dynamo_compiling", "is_torchdynamo_compiling")
-#: These take the values with the function, and return no function of them.
+#: The names of transforms that take the values together with the function, instead of returning a
+#: function.
 _AT_ONCE = ("vjp", "jvp")
 
 
@@ -132,7 +133,9 @@ def _replace_expression(line: str, node: ast.expr, new: str) -> str:
 
 
 def _remove_questions(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy]:
-    """``if torch.compiler.is_compiling():``, whose answer is part of the compiled code."""
+    """Yield a remedy for ``if torch.compiler.is_compiling():``, whose answer is part of the
+    compiled code.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _last_name(node.func) in _QUESTIONS:
             at, asked = node.lineno, ast.unparse(node)
@@ -175,8 +178,8 @@ def _written_slices(tree: ast.Module) -> Iterator[tuple[ast.Subscript, ast.expr]
 
 
 def _join_slices(target: ast.Subscript, value: ast.expr) -> str:
-    """Return ``rows.copy_(torch.cat((rows[:1], new), 0))``; '' for more than one slice with
-    bounds.
+    """Return the out-of-place form of a write to a slice: ``rows.copy_(torch.cat((rows[:1], new),
+    0))``. Return '' if more than one slice has bounds.
     """
     parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
     slices = [part for part in parts if isinstance(part, ast.Slice) and part.step is None]

@@ -1,5 +1,5 @@
-"""Make one explanation in a fresh process: it imports the user's file anew, and no failure in it
-ends the watch.
+"""Make one explanation in a fresh process, which imports the user's file anew. A failure in this
+process does not end the watch.
 
 Where Python's forkserver works, the process is forked from one that has already imported PyTorch;
 elsewhere the process starts from nothing.
@@ -59,8 +59,8 @@ Message = Step | FilesRead | Done | Failed
 
 
 def context() -> Processes:
-    """Return the context that starts processes; the first process waits until PyTorch is
-    imported.
+    """Return the multiprocessing context that starts processes. Its first process waits until
+    PyTorch is imported.
     """
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
@@ -92,7 +92,7 @@ class Attempt:
 
     def end(self) -> None:
         """Kill the process and all processes that it started."""
-        assert self.process.pid is not None  # __init__ started it
+        assert self.process.pid is not None  # __init__ started the process
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
@@ -104,7 +104,9 @@ class Attempt:
 
 
 def _explain(request: ExplainRequest, parent: Connection) -> None:
-    os.setsid()  # so that Ctrl-C in the terminal does not reach it, and `end` has one group to kill
+    # with a session of its own, Ctrl-C in the terminal does not reach the process, and `end` has
+    # one group to kill
+    os.setsid()
     warnings, read = WarningLog(), set[str]()
     last: Message
     try:

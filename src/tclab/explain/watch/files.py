@@ -14,7 +14,7 @@ from tclab.explain.load import causes
 from tclab.text.scrub import scrub
 
 #: The seconds between two checks, and the seconds without a change after which a file counts as
-#: saved: an editor can write it in two steps.
+#: saved, because an editor can write a file in two steps.
 PAUSE, QUIET = 0.25, 0.15
 
 Stamp = tuple[object, ...]
@@ -53,7 +53,7 @@ class WatchedFiles:
         self.stamps = {path: self.stamps[path] for path in paths}
 
     def take_changes(self) -> list[str]:
-        """Return the files that changed, and take their present stamps as the new reference."""
+        """Return the files that changed, and make their current stamps the new reference."""
         different = self._find_changed()
         while different:
             time.sleep(QUIET)
@@ -92,8 +92,8 @@ def imported_files() -> set[str]:
 
 
 def _is_own(file: str) -> bool:
-    """Return whether a Python file is the user's: not Python's, not installed, not tclab's, and not
-    written by the compiler.
+    """Return whether a Python file belongs to the user, and not to Python, an installed package,
+    tclab or the compiler's output.
     """
     library = sysconfig.get_paths()
     own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -104,8 +104,8 @@ def _is_own(file: str) -> bool:
 
 
 def files_in_error(error: BaseException) -> set[str]:
-    """Return the user's files in the tracebacks of an error and of its causes. A module whose
-    import failed is found only there.
+    """Return the user's files in the tracebacks of an error and of its causes. The file of a module
+    whose import failed is only found in the traceback.
     """
     return {file for each in causes(error) for file in _traceback_files(each) if _is_own(file)}
 

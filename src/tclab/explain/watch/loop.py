@@ -38,7 +38,7 @@ def forever(request: ExplainRequest, on_event: OnEvent) -> None:
 
 
 def _requested_file(spec: str) -> Iterable[str]:
-    """Return the path of the file that the request names; empty for a module."""
+    """Return the path of the file that the request names; nothing if it names a module."""
     where, _ = load.split(spec)
     return [str(Path(where).resolve())] if where.endswith(".py") else []
 

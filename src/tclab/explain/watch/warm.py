@@ -1,7 +1,7 @@
 """Import once the modules that a compile needs, for the process that attempts are forked from.
 
-An attempt then takes only its own compile. The cost, which the docs mention: what PyTorch reads of
-the environment at its import is read before the user's file runs.
+An attempt then takes only the time of its own compile. The disadvantage, which the docs mention, is
+that PyTorch reads environment variables at its import, before the user's file runs.
 """
 
 from __future__ import annotations

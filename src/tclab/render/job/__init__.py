@@ -1,1 +1,1 @@
-"""The page, the words and the tables of a job that `tclab open` opened."""
+"""Render a job that `tclab open` opened: its page, its words and its tables."""

@@ -1,4 +1,4 @@
-"""A job as one HTML file, and as text for a terminal."""
+"""Render a job as one HTML file, and as text for a terminal."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from tclab.render.report import findings
 
 T = TypeVar("T")
 
-#: The most rows of a table in a terminal, its columns, and the most findings.
+#: The most rows of a table in a terminal, and the most findings.
 _MOST_ROWS, _MOST_FINDINGS = 8, 8
-#: So many kernels of a profile stand open in the page; these tables are folded.
+#: The number of a profile's kernels that the page shows open; the other kernels are in a fold.
 _MOST_OPEN = 12
 _FOLDED = ("library-compiles", "other-kernels")
 _COLUMNS = ("kernel", "times", "time", "share", "compile", "lines", "function", "line", "seconds")
 
 
 def html(job: Job) -> str:
-    """Return the job as a page: findings, then what shows them."""
+    """Return the job as a page: the findings, then the tables behind them."""
     options = Options()
     lead = tag("p", tag("strong", esc(words.verdict(job))), class_="explain-lead")
     found = findings.html(job.findings, options) or tag("p", esc("Nothing to act on was found."))
@@ -78,7 +78,7 @@ def _split(profile: DeviceProfile) -> Iterator[Table]:
 
 
 def _each_once(artifacts: Iterable[Artifact]) -> Iterator[Artifact]:
-    """Yield each artifact once: ranks often break their graphs alike."""
+    """Yield each artifact once, because ranks often have equal graph breaks."""
     seen: list[Artifact] = []
     for artifact in artifacts:
         if artifact not in seen:
@@ -116,7 +116,7 @@ def text(job: Job) -> str:
 
 
 def _head(table: Table) -> Table:
-    """Return the first rows of a table, with the columns that a terminal has room for."""
+    """Return the first rows of a table, with the columns that fit into a terminal."""
     kept = [at for at, column in enumerate(table.columns) if column in _COLUMNS]
 
     def pick(cells: Sequence[T]) -> tuple[T, ...]:

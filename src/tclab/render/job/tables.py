@@ -1,4 +1,4 @@
-"""The tables of a job: what it compiled, what its caches said, what the GPU ran."""
+"""Make the tables of a job: what it compiled, what its caches answered, what the GPU ran."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _MOST_LINES = 3
 
 
 def compiles(processes: Sequence[JobProcess], *, own: bool) -> Table:
-    """Return the compiles of the job's own functions, or of those of libraries, longest first.
-    Equal ones of several processes are one row with their number.
+    """Return the compiles of the job's own functions, or those of libraries' functions, the longest
+    first. Equal compiles of several processes are one row with their number.
     """
     rows: dict[tuple[str, ...], list[JobCompile]] = defaultdict(list)
     for process in processes:
@@ -111,7 +111,7 @@ def kernels(profile: DeviceProfile) -> Table:
 
 
 def records(job: Job) -> Table:
-    """Return what was read of each process."""
+    """Return a table of what was read from each process."""
     rows = [
         (each.name, each.rank, each.torch or None, len(each.compiles), len(each.graphs),
          each.records, sum(each.unread.values()))

@@ -1,4 +1,4 @@
-"""What the first screen of a job says in one sentence."""
+"""Write the sentences on the first screen of a job."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ def title(job: Job) -> str:
 
 
 def verdict(job: Job) -> str:
-    """Return how many processes, compiles, breaks and kernels there are, and the seconds."""
+    """Return a sentence with the numbers of processes, compiles, breaks and kernels, and the
+    seconds.
+    """
     pieces = []
     if job.processes:
         compiles = sum(len(each.compiles) for each in job.processes)

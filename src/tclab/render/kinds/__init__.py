@@ -1,4 +1,4 @@
-"""The renderers of artifacts: one module a kind, each with `html` and `text`."""
+"""Render artifacts. There is a module for each kind, with the functions `html` and `text`."""
 
 from __future__ import annotations
 
@@ -78,6 +78,8 @@ def html(artifact: Artifact, options: Options) -> Html:
 
 
 def text(artifact: Artifact) -> str:
-    """Return the artifact as text of at most 100 columns; lines of code keep their length."""
+    """Return the artifact as text of at most 100 columns, except for lines of code, which are not
+    wrapped.
+    """
     text: str = _renderer(artifact).text(artifact)
     return text

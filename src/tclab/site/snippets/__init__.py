@@ -1,4 +1,6 @@
-"""Snippets: files that show one thing each, and claims, which are their named asserts."""
+"""Read snippets, which are files that show one thing each, and their claims, which are named
+asserts.
+"""
 
 from __future__ import annotations
 

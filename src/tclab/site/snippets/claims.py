@@ -9,11 +9,11 @@ A comment right above an assert names it; the file stays plain Python:
 
 A claim holds if its test was true each time it was reached. So the run counts how often each claim
 was reached and how often it passed. A claim does not pass if its test raises, even if the file
-catches the error, nor if its value is always true, such as a function. To count, the engine puts
-each claim into a ``with`` block; line numbers and the functions of the file do not change. A
-version clause says for which PyTorch a claim is made; under others it need not be reached. Claims
-are statements of the module, or of an if, for, while, with or try there: inside a function Dynamo
-might trace them, which would change the results.
+catches the error, or if the value of its test is always true, such as a function. To count, the
+engine puts each claim into a ``with`` block, which changes neither line numbers nor the functions
+of the file. A version clause says for which PyTorch versions a claim is made; under other versions
+it need not be reached. Claims are statements of the module, or of an if, for, while, with or try
+there: inside a function Dynamo might trace them, which would change the results.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 def find(tree: ast.Module, source: str, place: str) -> tuple[Claim, ...]:
-    """Find the claims of a file, in order. SnippetError names the line of a malformed one."""
+    """Find the claims of a file, in order. Raises SnippetError, which names the line, for a
+    malformed claim.
+    """
     if REGISTER in source:
         at = source[: source.index(REGISTER)].count("\n") + 1
         cause = f"the file names {REGISTER}, in which the engine notes what held"
@@ -98,7 +100,7 @@ class ClaimRegister:
     """Counts how often each claim is reached and passed, and keeps the reason why a claim is
     broken.
 
-    In a process that the file forks the claims are plain asserts, since they prove nothing there.
+    In a process that the file forks, claims are plain asserts, because there they prove nothing.
     """
 
     def __init__(self) -> None:
@@ -125,7 +127,7 @@ class ClaimRegister:
     def count_items(
         self, place: int, name: str, function: object, items: Iterable[Value]
     ) -> Iterable[Value]:
-        """Count the items of an ``all`` or the like in a claim's test."""
+        """Count the items of an ``all``, ``any``, ``min`` or ``max`` in a claim's test."""
         return self._tally.count_items(place, name, function, items)
 
     def count_set(self, place: int, small: Value) -> Value:
@@ -138,8 +140,8 @@ class ClaimRegister:
 
 
 class _ClaimBlock:
-    """The block around a claim's assert. It notes a broken claim and lets the file continue, so
-    that a run reports all broken claims.
+    """The block around a claim's assert. The block records a broken claim and lets the file
+    continue, so that a run reports all broken claims.
     """
 
     def __init__(self, register: ClaimRegister, name: str) -> None:
@@ -165,8 +167,8 @@ class _ClaimBlock:
 
 
 def _explain_break(error: BaseException, *, false: bool) -> str:
-    """Return why the claim is broken; with `false`, its test was false. An error's ``__str__`` may
-    raise.
+    """Return why the claim is broken; `false` says that its test was false. The error's ``__str__``
+    may raise.
     """
     try:
         text = str(error)
@@ -182,7 +184,7 @@ def insert_claim_blocks(tree: ast.Module, claims: tuple[Claim, ...]) -> None:
 
 
 def compile_tree(tree: ast.Module, file: str) -> CodeType:
-    """Compile a file's syntax tree, with its asserts even under ``python -O``."""
+    """Compile a file's syntax tree, and keep its asserts even under ``python -O``."""
     return compile(tree, file, "exec", dont_inherit=True, optimize=0)
 
 
@@ -194,7 +196,7 @@ def judge(
 ) -> tuple[Claim, ...]:
     """Add a register's counts and reasons to the claims of a file.
 
-    A claim holds if it was reached, passed as often as that, and is not broken.
+    A claim holds if it was reached, passed each time, and is not broken.
     """
     return tuple(
         replace(
@@ -214,7 +216,7 @@ def false_claims(claims: Iterable[Claim], version: Version) -> list[Claim]:
 
 
 class _BlockInserter(ast.NodeTransformer):
-    """Puts the assert of each claim, given by line, into a block of the register."""
+    """Puts the assert of each claim, which is found by its line, into a block of the register."""
 
     def __init__(self, names: dict[int, str]) -> None:
         self.names = names

@@ -18,7 +18,9 @@ _NAME = re.compile(r"[a-z0-9_]+/[a-z0-9_]+")
 
 
 def find(root: Path) -> list[Snippet]:
-    """Read every snippet of the project, in the order of names. SnippetError if one is invalid."""
+    """Read every snippet of the project, in the order of names. Raises SnippetError if a snippet is
+    invalid.
+    """
     found, unreadable = read_all(root)
     for error in unreadable.values():
         raise error
@@ -61,7 +63,9 @@ def _name(path: Path, root: Path) -> str:
 
 
 def get(name: str, root: Path) -> Snippet:
-    """Read the snippet ``topic/what_it_shows``. SnippetError suggests similar names."""
+    """Read the snippet ``topic/what_it_shows``. Raises SnippetError, with similar names, if there
+    is none.
+    """
     path = Path(root) / "snippets" / f"{name}.py"
     if _NAME.fullmatch(name) and path.is_file():
         return read(path, root)
@@ -78,7 +82,7 @@ def _suggest(name: str, root: Path) -> str:
 
 
 def read(path: Path, root: Path) -> Snippet:
-    """Read one snippet. SnippetError names the line at fault."""
+    """Read one snippet. Raises SnippetError, which names the line at fault."""
     path, root = Path(path).absolute(), Path(root).absolute()
     place = path.relative_to(root).as_posix()
     name, source = _name(path, root), _read_text(path, place)
@@ -102,7 +106,9 @@ def read(path: Path, root: Path) -> Snippet:
 
 
 def _read_text(path: Path, place: str) -> str:
-    """Read a Python file, without a byte order mark. SnippetError if that is not possible."""
+    """Read a Python file, without a byte order mark. Raises SnippetError if that is not
+    possible.
+    """
     if not path.is_file():  # opening a pipe would wait for a writer
         raise SnippetError(
             place, f"is no file: {_describe_kind(path)}", "remove it, or put a file there"
@@ -280,7 +286,7 @@ def _imported_modules(node: ast.AST) -> list[str]:
 
 
 def _module_files(module: str, folder: Path) -> Iterator[Path]:
-    """Yield the files that `import module` reads if `folder` comes first on ``sys.path``."""
+    """Yield the files that `import module` reads if `folder` is first on ``sys.path``."""
     here = folder
     for part in filter(None, module.split(".")):
         for path in (here / f"{part}.py", here / part / "__init__.py"):

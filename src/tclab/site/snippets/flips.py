@@ -3,10 +3,10 @@
     {"inductor": {"guards/values_call_by_call#two-compiles": "Inductor compiles each float anew"},
      "caches": {"caches/what_a_hit_skips": "it waits for a stage that a hit skips"}}
 
-``inductor``: with Inductor in the place of the snippet's backend. ``caches``: when PyTorch's graph
-caches are filled. A name without a claim stands for a snippet that does not reach its end, so that
-its claims are not judged. The reason says why this does not speak against the snippet's sentences.
-Claims against which it does speak are listed as well.
+The kind ``inductor`` has the claims that flip if Inductor replaces the snippet's backend, and
+``caches`` those that flip if PyTorch's graph caches are filled. A name without a claim stands for a
+snippet that does not reach its end, so that its claims are not judged. The reason says why the flip
+does not make the snippet's sentences false, or that it does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ INDUCTOR, CACHES = "inductor", "caches"
 
 @dataclass(frozen=True)
 class Flips:
-    """The reasons of flips by kind of run, of a claim ``topic/snippet#name`` or of a snippet."""
+    """The reasons of flips: kind of run → claim ``topic/snippet#name``, or snippet → reason."""
 
     by_kind: Mapping[str, Mapping[str, str]]
 
@@ -35,7 +35,7 @@ class Flips:
 
 
 def read(root: Path) -> Flips:
-    """Read the project's list; empty if it has none. SnippetError describes a wrong entry of the
+    """Read the project's list; empty if it has none. Raises SnippetError for a wrong entry of the
     list.
     """
     path = root / FILE

@@ -1,7 +1,8 @@
 """Find the files that a Python file names in its text, whatever function reads them.
 
-What a run opened cannot be observed from inside it: Dynamo would trace the observer. So each text
-in the source that is the path of a file, from the project's folder or from the file's own, counts:
+A run cannot observe which files it opens, because Dynamo would trace the observer. So each text in
+the source counts that is the path of a file, relative to the project's folder or to the file's own
+folder:
 
     torch.load("snippets/quantised/scales.pt")
     (Path(__file__).parent / "data" / "rows.csv").read_text()

@@ -1,7 +1,8 @@
 """Count what the test of a claim looks at, because a statement about no items proves nothing.
 
 ``all(…)``, ``not any(…)`` and ``found <= allowed`` are true if there is no item; ``any([check])``
-is true whatever the function would say. So these parts of a test are wrapped before it runs.
+is true whatever the function `check` would return. So these parts of a test are wrapped before the
+test runs.
 """
 
 from __future__ import annotations
@@ -29,19 +30,20 @@ class Tally:
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
         self._seen: Counter[int] = Counter()
-        self._open: Counter[int] = Counter()  # items that can be false
-        self._last: dict[int, str] = {}  # why the last item is always true, or ''
+        self._open: Counter[int] = Counter()  # the number of items that can be false
+        self._last: dict[int, str] = {}  # the reason why the last item is always true, or ''
 
     def count_items(
         self, place: int, name: str, function: object, items: Iterable[Value]
     ) -> Iterable[Value]:
-        """Count the items of a call, unless its function is another one of that name."""
+        """Count the items of a call, unless its function is not the builtin of this name."""
         known = {**_OF_NOTHING, "any": any}
         return self._count(place, name, items) if function is known[name] else items
 
     def _count(self, place: int, name: str, items: Iterable[Value]) -> Iterator[Value]:
         self._names[place] = name
-        computed = isinstance(items, GeneratorType)  # an expression can give an empty tuple, too
+        # a tuple that an expression computes can also be empty, so it can be false
+        computed = isinstance(items, GeneratorType)
         for item in items:
             may_be_empty = computed and isinstance(item, tuple)
             self._last[place] = why = "" if may_be_empty else describe_always_true(item)
@@ -58,7 +60,9 @@ class Tally:
         return small
 
     def describe_nothing(self) -> str:
-        """Say which part of the test had no items, with the next step; '' if each had one."""
+        """Return which part of the test had no items, and the next step; '' if each part had
+        items.
+        """
         empty = [name for place, name in self._names.items() if not self._seen[place]]
         what = next((name for name in empty if name != "any"), "")
         if not what:
@@ -67,7 +71,9 @@ class Tally:
         return f"{part}; assert that there is something, too"
 
     def describe_item(self) -> str:
-        """Describe what an ``any`` found, or an ``all`` alone saw, if it cannot be false."""
+        """Describe the item that an ``any`` found, or the only item of an ``all``, if it cannot be
+        false.
+        """
         for place, name in self._names.items():
             decided = not self._open[place] if name == "all" else name == "any"
             if decided and (why := self._last.get(place)):
@@ -76,8 +82,8 @@ class Tally:
 
 
 class QuantifierCounter(ast.NodeTransformer):
-    """Wraps the arguments of each ``all``, ``any``, ``min``, ``max`` of a test and the smaller side
-    of each ``<=``, so that the items are counted.
+    """Wraps the arguments of each ``all``, ``any``, ``min`` and ``max`` in a test, and the smaller
+    set of each ``<=``, so that their items are counted.
     """
 
     places = 0
@@ -139,7 +145,7 @@ class QuantifierCounter(ast.NodeTransformer):
 
 
 def register_call(method: str, at: ast.expr, *arguments: ast.expr) -> ast.Call:
-    """A call of a method of the register, with the source location of `at`."""
+    """Return a call of a method of the register, with the source location of `at`."""
     function = ast.Attribute(ast.Name(REGISTER, ast.Load()), method, ast.Load())
     call = ast.copy_location(ast.Call(function, list(arguments), []), at)
     for new in (function, function.value, *arguments):

@@ -80,7 +80,9 @@ def _compare(op: ast.cmpop, left: ast.expr, right: ast.expr) -> bool | None:
 
 
 def _is_length(node: ast.expr) -> bool:
-    """Whether it is a ``len(…)`` of what is not called anew: never negative, equal to itself."""
+    """Return whether the expression is a ``len(…)`` without another call inside, which is never
+    negative and equals itself.
+    """
     match node:
         case ast.Call(func=ast.Name("len"), args=[ast.Name() | ast.Attribute() | ast.Subscript()]):
             return True
@@ -88,7 +90,9 @@ def _is_length(node: ast.expr) -> bool:
 
 
 def _evaluate(node: ast.expr) -> Any:
-    """The value of a literal, or of a sum of numbers. ValueError for any other expression."""
+    """Return the value of a literal, or of a sum of numbers. Raises ValueError for any other
+    expression.
+    """
     if isinstance(node, ast.BinOp) and type(node.op) in _SUMS:
         sides = _evaluate(node.left), _evaluate(node.right)
         if all(isinstance(side, (int, float)) for side in sides):
@@ -129,7 +133,7 @@ def describe_always_true(value: object) -> str:
     next step; '' for a value that can be false.
     """
     kind = type(value)
-    if value is NotImplemented:  # the result of `(1).__eq__("1")`, which Python takes for true
+    if value is NotImplemented:  # the result of `(1).__eq__("1")`, which is true as a condition
         return "NotImplemented, which is true though nothing was compared: write it as a == b"
     if isinstance(value, tuple) and value:
         return f"a tuple of {len(value)}, which is true whatever stands in it: compare it"
