@@ -71,7 +71,7 @@ def test_a_terminal_gets_a_bar_that_moves(screen) -> None:
 
 
 def test_an_error_is_text_and_marks_its_first_line(capsys) -> None:
-    terminal.error(RunFailed("a.py:1", "no [bold]x[/bold]", "mend it"))
+    terminal.print_error(RunFailed("a.py:1", "no [bold]x[/bold]", "mend it"))
     assert capsys.readouterr().err == "error: a.py:1: no [bold]x[/bold]\n  next: mend it\n"
 
 
@@ -95,15 +95,15 @@ def test_in_a_pipe_nothing_of_a_table_is_cut(capsys, lab, monkeypatch) -> None:
 
 @pytest.mark.parametrize("text", ["x[a:b:c]", "wrote d:bug:/o.html", "f.py:train: it fails", "a:b"])
 def test_no_text_is_taken_for_an_emoji(capsys, text) -> None:
-    terminal.error(text)
-    terminal.note(text)
+    terminal.print_error(text)
+    terminal.print_note(text)
     assert capsys.readouterr().err == f"error: {text}\n{text}\n"
 
 
 def test_a_file_below_the_temporary_folder_has_a_path_that_opens(capsys, tmp_path) -> None:
     file = tmp_path / "model.py"
     file.touch()
-    terminal.error(f"{scrub(str(file))}:3 (f(x)): it fails; <tmp>/no_such.py:4")
+    terminal.print_error(f"{scrub(str(file))}:3 (f(x)): it fails; <tmp>/no_such.py:4")
     assert capsys.readouterr().err == f"error: {file}:3 (f(x)): it fails; <tmp>/no_such.py:4\n"
     terminal.console().print(f'[bold]skipped[/] File "{scrub(str(file))}", line 6', soft_wrap=True)
     assert capsys.readouterr().out == f'skipped File "{file}", line 6\n'
@@ -112,6 +112,6 @@ def test_a_file_below_the_temporary_folder_has_a_path_that_opens(capsys, tmp_pat
 @pytest.mark.parametrize("columns", ["0", "00", "", "1", "abc", "100000"])
 def test_no_width_silences_a_message(capsys, monkeypatch, columns) -> None:
     monkeypatch.setenv("COLUMNS", columns)
-    terminal.error("a message")
+    terminal.print_error("a message")
     terminal.console(stderr=True).print(terminal.plain_table("a column"))
     assert "error: a message" in capsys.readouterr().err.replace("\n", " ")

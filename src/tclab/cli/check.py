@@ -80,7 +80,7 @@ def check(
                 result = _explain_function(each, path.parent, seconds)
                 statuses.append(_check_function(result, each, folder, update, strict, report))
     except (BadRequest, TargetError) as problem:
-        terminal.error(problem)
+        terminal.print_error(problem)
         context.exit(WRONG_USE)
     context.exit(max(statuses))
 

@@ -141,10 +141,10 @@ def _main(arguments: Sequence[str]) -> int:
         problem.show()
         return problem.exit_code
     except (click.Abort, KeyboardInterrupt):
-        terminal.error("interrupted\n  next: the same command goes on where it stopped")
+        terminal.print_error("interrupted\n  next: the same command goes on where it stopped")
         return 130
     except TclabError as problem:
-        terminal.error(problem)
+        terminal.print_error(problem)
         return problem.exit_status
     except BrokenPipeError:  # a reader such as `head` closes the pipe after a few lines
         os.dup2(os.open(os.devnull, os.O_WRONLY), streams.own_stdout().fileno())
@@ -152,6 +152,6 @@ def _main(arguments: Sequence[str]) -> int:
     except OSError as problem:
         if not files.is_disk_full_error(problem):
             raise
-        terminal.error(f"tclab: {problem}\n  next: {files.disk_space_advice()}")
+        terminal.print_error(f"tclab: {problem}\n  next: {files.disk_space_advice()}")
         return 1
     return status if isinstance(status, int) else 0

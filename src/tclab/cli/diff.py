@@ -51,11 +51,11 @@ def diff(context: click.Context, left: Path, right: Path, output: Path | None, o
             raise BadRequest("--open", "there is no file to show", "say --output PATH.html, too")
         reports = read_report(left), read_report(right)
     except BadRequest as problem:
-        terminal.error(problem)
+        terminal.print_error(problem)
         context.exit(2)
     for path, report in zip((left, right), reports):
         if report.snapshot.torch and report.snapshot.is_empty:
-            terminal.note(f"{path}: {NOTHING}")
+            terminal.print_note(f"{path}: {NOTHING}")
     names = side_labels((left, right), reports)
     comparison = compare_snapshots(*(report.snapshot for report in reports))
     compared: list[Artifact] = list(pair_chains(reports, names))

@@ -95,7 +95,7 @@ def open_command(
             step = "name a folder that TORCH_TRACE wrote, or -- and a command"
             raise BadRequest("tclab open", "there is nothing to open", step)
     except BadRequest as problem:
-        terminal.error(problem)
+        terminal.print_error(problem)
         context.exit(status or 2)
     content = _FORMATS[format_](job)
     if command and output is None:
@@ -122,7 +122,7 @@ def _open_traces(folder: Path, command: Sequence[str]) -> Job:
     if not any(folder.iterdir()):
         step = "see whether torch.compile is reached; tclab explain FILE.py says why not"
         raise BadRequest(command[0], "compiled nothing", step)
-    terminal.note(f"the traces are in {folder}")
+    terminal.print_note(f"the traces are in {folder}")
     return open_job([folder])
 
 

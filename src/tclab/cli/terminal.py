@@ -59,7 +59,7 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def error(problem: object) -> None:
+def print_error(problem: object) -> None:
     """Print an error on stderr, with its first line marked."""
     head, _, rest = str(problem).partition("\n")
     out = console(stderr=True)
@@ -68,7 +68,7 @@ def error(problem: object) -> None:
         out.print(escape(rest), soft_wrap=True)
 
 
-def note(text: str) -> None:
+def print_note(text: str) -> None:
     """Print a remark on stderr."""
     console(stderr=True).print(escape(text), soft_wrap=True)
 

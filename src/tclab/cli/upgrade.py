@@ -137,7 +137,7 @@ def upgrade(context: click.Context, /, **asked: Any) -> None:
     try:
         context.exit(exit_status(_compare_all(**asked)))
     except (BadRequest, TargetError) as problem:
-        terminal.error(problem)
+        terminal.print_error(problem)
         context.exit(2)
 
 
@@ -212,7 +212,7 @@ def _find_python(
     if not maker.is_complete(build):
         folder = maker.folder(build)
         size = f" ({environments.DOWNLOAD_SIZE})" if not (maker.index or build.key) else ""
-        terminal.note(f"PyTorch {build.version} gets an environment in {folder}{size}")
+        terminal.print_note(f"PyTorch {build.version} gets an environment in {folder}{size}")
     python = maker.provide_python(build, on_step)
     return environments.find_torch_version(python), python
 

@@ -108,7 +108,7 @@ class BaselineOutcome:
     """
 
     status: str
-    now: CompileSummary
+    current: CompileSummary
     baseline: Baseline
     nearest_file: Path | None = None
     verdict: Verdict | None = None
@@ -122,22 +122,23 @@ class BaselineOutcome:
             return f"{len(self.verdict.worse)} worse than {self.nearest_file.name}"
         if self.status == BETTER:
             return f"better than {self.nearest_file.name}"
-        then, now = parse_file_version(self.nearest_file), Version.parse(self.now.snapshot.torch)
+        then = parse_file_version(self.nearest_file)
+        now = Version.parse(self.current.snapshot.torch)
         return f"changed by PyTorch, {then.short if then else ''} to {now.short}"
 
     def lines(self) -> Iterator[str]:
         """Yield lines on each difference; kernels are grouped by cause if PyTorch changed."""
         if self.verdict is None:
             return
-        if self.verdict.comparison.lacks_findings and self.now.snapshot.findings is not None:
+        if self.verdict.comparison.lacks_findings and self.current.snapshot.findings is not None:
             name = self.nearest_file.name if self.nearest_file else ""
             yield f"findings are not compared: {name} was written by an earlier tclab"
         if self.status == CHANGED_BY_TORCH:
-            yield from words.list_by_cause(self.verdict, self.now)
+            yield from words.list_by_cause(self.verdict, self.current)
             return
-        yield from words.list_changes(self.verdict.worse, self.now)
+        yield from words.list_changes(self.verdict.worse, self.current)
         yield from (f"better: {line}" for line in words.list_changes(self.verdict.better))
-        yield from words.list_breaks_elsewhere(self.now)
+        yield from words.list_breaks_elsewhere(self.current)
 
     def next_step(self, flag: str) -> str:
         """Return the next step, or '' if nothing is to be done; `flag` is the option that writes
@@ -163,7 +164,9 @@ def check_baseline(
     nearest = own.find_nearest()
     try:
         verdict = (
-            judge(_read_before(nearest, current), current.snapshot, level) if nearest else None
+            judge(_read_baseline_snapshot(nearest, current), current.snapshot, level)
+            if nearest
+            else None
         )
     except BadRequest:
         if not update:
@@ -176,7 +179,7 @@ def check_baseline(
     return BaselineOutcome(end, current, own, nearest, verdict)
 
 
-def _read_before(path: Path, current: CompileSummary) -> Snapshot:
+def _read_baseline_snapshot(path: Path, current: CompileSummary) -> Snapshot:
     """Read the snapshot of a baseline. BadRequest also if it was compiled for another target."""
     before = read_baseline(path)
     then, target = (each.target or "this machine" for each in (before, current.snapshot))

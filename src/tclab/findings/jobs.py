@@ -48,7 +48,7 @@ def find_in_job(job: Job, differences: Sequence[str] = ()) -> tuple[Finding, ...
     which its processes differ.
     """
     found = chain(
-        _of_processes(job.processes),
+        _find_in_processes(job.processes),
         _find_rank_differences(job, differences),
         _find_nothing_compiled(job),
         _find_cache_misses(job.processes),
@@ -59,11 +59,11 @@ def find_in_job(job: Job, differences: Sequence[str] = ()) -> tuple[Finding, ...
     return rank_findings(tuple(found))
 
 
-def _of_processes(processes: Sequence[JobProcess]) -> Iterator[Finding]:
+def _find_in_processes(processes: Sequence[JobProcess]) -> Iterator[Finding]:
     """Yield the findings of each process. Equal findings of several processes are merged."""
     by_identity: dict[object, list[tuple[JobProcess, Finding]]] = {}
     for process in processes:
-        for finding in _of_process(process):
+        for finding in _find_in_process(process):
             identity = finding.name, finding.what, finding.places
             by_identity.setdefault(identity, []).append((process, finding))
     for pairs in by_identity.values():
@@ -72,7 +72,7 @@ def _of_processes(processes: Sequence[JobProcess]) -> Iterator[Finding]:
         yield replace(dearest, what=dearest.what + where)
 
 
-def _of_process(process: JobProcess) -> Iterator[Finding]:
+def _find_in_process(process: JobProcess) -> Iterator[Finding]:
     evidence = Evidence(
         breaks=process.breaks,
         recompiles=process.recompiles.recompiles,

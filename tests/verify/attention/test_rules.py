@@ -50,7 +50,7 @@ def test_a_device_that_counts_as_verified_was_asked(answers: replay.Answers) -> 
 
 
 def test_the_rules_say_the_same(answers: replay.Answers) -> None:
-    assert {str(c): w for c, w in answers.wrong(step=9).items() if w} == {}
+    assert {str(c): w for c, w in answers.find_wrong_calls(step=9).items() if w} == {}
 
 
 def test_each_kernel_is_an_answer_often(answers: replay.Answers) -> None:
@@ -68,7 +68,7 @@ def test_a_rule_that_is_broken_is_found(
     rules = {**version.rules, "flash": version.rules["flash"][1:]}
     broken = dataclasses.replace(version, rules=rules)
     monkeypatch.setitem(versions.VERSIONS, (2, 13), broken)
-    wrong = answers.wrong(step=9)
+    wrong = answers.find_wrong_calls(step=9)
     assert any(cases for column, cases in wrong.items() if column.torch == (2, 13))
     assert not any(cases for column, cases in wrong.items() if column.torch != (2, 13))
 

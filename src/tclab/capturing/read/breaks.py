@@ -71,12 +71,12 @@ def _list_reasons(trace: Trace) -> list[Event[object]]:
     """Return the events with the reason of a break. Tracebacks of failed compiles are left out. The
     breaks of a compile that an error ended are left out, too, because the metrics have that error.
     """
-    ended = {e.compile_id for e in trace.select(names.METRICS) if _is_ended(e.data)}
+    ended = {e.compile_id for e in trace.select(names.METRICS) if _ended_by_error(e.data)}
     events = trace.select("dynamo_graph_break_reason")
     return [e for e in events if e.compile_id not in ended and not e.payload.startswith(_FAILED)]
 
 
-def _is_ended(data: names.CompileMetrics) -> bool:
+def _ended_by_error(data: names.CompileMetrics) -> bool:
     """Return whether the compile ended by an error other than a graph break that skips the
     frame.
     """

@@ -113,5 +113,5 @@ def _find_status(
         os.kill(os.getpid(), -status)
     fault.seek(0)
     stack = fault.read().decode("utf-8", "replace")
-    terminal.error(failures.explain_process_end("tclab explain", status, stack))
+    terminal.print_error(failures.explain_process_end("tclab explain", status, stack))
     return 1

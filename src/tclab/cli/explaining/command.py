@@ -176,11 +176,11 @@ def _report_errors(context: click.Context, warnings: WarningLog) -> Iterator[lis
             yield interrupted
         except (KeyboardInterrupt, Exception) as problem:
             if isinstance(problem, KeyboardInterrupt) or interrupted:
-                terminal.error("interrupted; no report was written")
+                terminal.print_error("interrupted; no report was written")
                 context.exit(130)
             if not isinstance(problem, TclabError):
                 raise
-            terminal.error(problem)
+            terminal.print_error(problem)
             print_warnings(warnings.texts)
             context.exit(2 if isinstance(problem, (BadRequest, TargetError)) else 1)
 

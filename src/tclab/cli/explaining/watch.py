@@ -70,7 +70,7 @@ class _Events:
         if isinstance(event.error, BadOption) and self.live.report is None:
             raise event.error  # editing a file cannot fix the command line
         self.live.update("failed", str(event.error))
-        terminal.error(event.error)
+        terminal.print_error(event.error)
         print_warnings(event.warnings)
 
     def _print_change(self, event: Changed) -> None:

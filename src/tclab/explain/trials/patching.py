@@ -27,11 +27,11 @@ def patched_compile(remedy: Remedy) -> Iterator[Callable[[], None]]:
             stack.enter_context(torch.compiler.set_stance("force_eager"))
         elif remedy.in_place:
             own = functools.partial(_compiled_in_place, torch.compile, remedy)
-            functools.update_wrapper(own, torch.compile)  # it compiles, too
+            functools.update_wrapper(own, torch.compile)  # mark `own` as a compile, too
             stack.enter_context(mock.patch.object(torch, "compile", own))
         elif remedy.backend != "inductor":
             own = functools.partial(_compile_with_remedy, torch.compile, remedy)
-            functools.update_wrapper(own, torch.compile)  # it compiles, too
+            functools.update_wrapper(own, torch.compile)  # mark `own` as a compile, too
             stack.enter_context(mock.patch.object(torch, "compile", own))
         yield stack.close
 

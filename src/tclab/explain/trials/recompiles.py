@@ -218,7 +218,7 @@ def _list_remedies(function: _Function, subject: Subject, runner: TrialRunner) -
         yield _GRADIENTS
     states = [match for guard in function.guards if (match := _STATE.match(guard))]
     for what in dict.fromkeys(next(filter(None, match.groups())) for match in states):
-        if line := _written_at(function.place, what):
+        if line := _find_assignment(function.place, what):
             said = f"The function itself writes {what} ({line}): make it before the first compiled "
             yield Remedy(f"{said}call, in __init__.", called_before=True)
         if (root := what.split(".")[0]) in arguments:
@@ -284,7 +284,7 @@ def _list_arguments(subject: Subject) -> set[str]:
         return set()
 
 
-def _written_at(place: SourceLine, what: str) -> str:
+def _find_assignment(place: SourceLine, what: str) -> str:
     """Return the line of the function's file that assigns to an attribute or its elements outside
     of __init__; '' if there is none.
     """

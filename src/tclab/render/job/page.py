@@ -51,7 +51,7 @@ def _sections(job: Job) -> Iterator[tuple[str, str, Iterator[Artifact]]]:
             tables.compiles(job.processes, own=True), tables.compiles(job.processes, own=False)
         ),
     )
-    yield "breaks", "Graph breaks", _each_once(p.breaks for p in job.processes if p.breaks)
+    yield "breaks", "Graph breaks", _remove_repeats(p.breaks for p in job.processes if p.breaks)
     yield (
         "recompiles",
         "Recompiles",
@@ -77,7 +77,7 @@ def _split(profile: DeviceProfile) -> Iterator[Table]:
         yield replace(table, title=title, name="other-kernels", rows=tuple(rest))
 
 
-def _each_once(artifacts: Iterable[Artifact]) -> Iterator[Artifact]:
+def _remove_repeats(artifacts: Iterable[Artifact]) -> Iterator[Artifact]:
     """Yield each artifact once, because ranks often have equal graph breaks."""
     seen: list[Artifact] = []
     for artifact in artifacts:

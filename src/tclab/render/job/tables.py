@@ -77,14 +77,20 @@ def caches(processes: Sequence[JobProcess]) -> Table:
     differs.
     """
     rows = [
-        (process_label(process), each.compile_id, each.cache, each.state, _why(each) or None)
+        (
+            process_label(process),
+            each.compile_id,
+            each.cache,
+            each.state,
+            _reason_text(each) or None,
+        )
         for process in processes
         for each in process.lookups
     ]
     return Table("Caches", "caches", ("process", "compile", "cache", "result", "why"), tuple(rows))
 
 
-def _why(lookup: CacheLookup) -> str:
+def _reason_text(lookup: CacheLookup) -> str:
     if lookup.changed:
         return f"beside {lookup.beside}: {'; '.join(map(str, lookup.changed))}"
     return lookup.reason

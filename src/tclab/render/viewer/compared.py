@@ -114,11 +114,13 @@ def pair_lines(left: Side, right: Side) -> Iterator[LinePair]:
     matcher = difflib.SequenceMatcher(None, left.keys, right.keys, autojunk=is_large)
     for kind, i, i_end, j, j_end in matcher.get_opcodes():
         for pair in _pair_block(left.lines[i:i_end], right.lines[j:j_end], kind == "equal"):
-            is_metadata = _all_in(pair.left, left.metadata) and _all_in(pair.right, right.metadata)
+            is_metadata = _contains_all(pair.left, left.metadata) and _contains_all(
+                pair.right, right.metadata
+            )
             yield replace(pair, metadata=is_metadata)
 
 
-def _all_in(line: PaneLine | None, numbers: frozenset[int]) -> bool:
+def _contains_all(line: PaneLine | None, numbers: frozenset[int]) -> bool:
     return line is None or line.number in numbers
 
 

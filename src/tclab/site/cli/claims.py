@@ -79,7 +79,7 @@ def claims(context: click.Context, page: str | None, unbound: bool, universal: b
     out.print(_summary_table(opened, pages))
     if problems := [p for p in proofs.problems(opened) if p.place.rpartition(":")[0] in pages]:
         for problem in problems:
-            terminal.error(problem)
+            terminal.print_error(problem)
         context.exit(1)
 
 

@@ -74,7 +74,7 @@ def start(context: click.Context, number: int, folder: Path) -> None:
     paths = handout.write(one, folder)
     for path in paths:
         terminal.console().print(str(path), soft_wrap=True)
-    terminal.note(f"next: solve one exercise, then tclab lab check {number} {paths[0]}")
+    terminal.print_note(f"next: solve one exercise, then tclab lab check {number} {paths[0]}")
 
 
 @lab.command(epilog=EXIT_STATUS, short_help="Check your answers.")
@@ -109,13 +109,13 @@ def check(
         context.exit(_judge_model(str(file), here.plan, timeout))
     one = source.get(here.root, _parse_number(which))
     answer = checking.read(file, one, only=_check_names(one, exercises), seconds=timeout)
-    terminal.note(f"checking {answer.place} …")
+    terminal.print_note(f"checking {answer.place} …")
     (checked,) = checking.check([answer], here.plan)
     progress = Progress.read(answer.folder)
     progress.update(one.name, checked.verdicts)
     lab_verdict.print_result(one, checked, progress if hint else None)
     if not progress.save():
-        terminal.note(f"{progress.path} cannot be written: what you passed is not kept")
+        terminal.print_note(f"{progress.path} cannot be written: what you passed is not kept")
     if not checked.passed:
         context.exit(1)
 
@@ -135,7 +135,7 @@ def _open_project(context: click.Context) -> Project:
 
 def _judge_model(spec: str, plan: Plan, seconds: float) -> int:
     """Judge a model, print the findings and write their page; return the exit status."""
-    terminal.note(f"looking at {spec}: a compile, its results, its times …")
+    terminal.print_note(f"looking at {spec}: a compile, its results, its times …")
     judged = capstone.judge(spec, plan, seconds=max(seconds, capstone.SECONDS))
     terminal.console().print(render.text(judged.findings), markup=False, soft_wrap=True)
     path = Path(f"{Path(spec.partition(':')[0]).stem}-findings.html")
@@ -176,6 +176,6 @@ def run(context: click.Context, which: str) -> None:
         runs.update(schedule.run(snippets, here.plan, on_event=on_event, force=True))
     lacking = set[str]().union(*map(machine.missing_needs, snippets))
     for need in sorted(lacking):
-        terminal.note(f"needs {need}: {machine.describe_need(need)}")
+        terminal.print_note(f"needs {need}: {machine.describe_need(need)}")
     if lacking or any(not run.ok for run in runs.values()):
         context.exit(1)

@@ -25,7 +25,7 @@ def print_result(lab: Lab, result: CheckResult, progress: Progress | None) -> No
         for line in _verdict_lines(verdict):
             out.print(line, soft_wrap=True)
     if result.failure is not None:
-        terminal.error(result.failure)
+        terminal.print_error(result.failure)
     offer = " A hint: --hint" if progress is None else ""
     out.print(_summarize(result, offer), soft_wrap=True)
     if progress is not None:

@@ -52,7 +52,7 @@ class Project:
         """
         if not words:
             for error in dict.fromkeys(map(str, self.unreadable.values())):
-                terminal.error(error)
+                terminal.print_error(error)
         return selection.select(words, self.snippets, self.unreadable)
 
     def status(self, words: Sequence[str], runs: Iterable[Run] = ()) -> int:
@@ -86,4 +86,4 @@ def print_results(runs: Mapping[str, Run]) -> None:
     terminal.console().print(run_views.result_table(runs))
     for run in runs.values():
         if not run.ok:
-            terminal.error(failures.make_error(run))
+            terminal.print_error(failures.make_error(run))

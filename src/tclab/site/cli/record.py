@@ -95,7 +95,7 @@ def record(
             context.exit(_record_on_cluster(lab, request, cluster, words[1:]))
         return
     if not snippets_to_record(lab.plan, environment, chosen, force=force):
-        terminal.note(f"{environment}: {_nothing_to_record(lab, environment, chosen)}")
+        terminal.print_note(f"{environment}: {_nothing_to_record(lab, environment, chosen)}")
         return
     total = len(chosen or lab.snippets)
     with run_views.progress(total, "recording") as on_event, print_results_at_end() as made:
@@ -117,7 +117,7 @@ def _write_jobs(
 ) -> None:
     jobs = terminal.plural(bundles.write_jobs(path, lab.plan, todo, environment, torch), "job")
     there = f"PYTHONPATH=src python -m tclab run --bundle {path.name} -o runs.tar"
-    terminal.note(f"{path}: {jobs}; take it and src/ there, then:\n  {there}")
+    terminal.print_note(f"{path}: {jobs}; take it and src/ there, then:\n  {there}")
 
 
 def _record_on_cluster(
@@ -125,7 +125,7 @@ def _record_on_cluster(
 ) -> int:
     """Record on a cluster; return the exit status."""
     if not request.snippets:
-        terminal.note(f"{request.environment}: fresh")
+        terminal.print_note(f"{request.environment}: fresh")
         return 0
     keep = bundle_import.recorder(lab.plan, request.environment, request.snippets)
     request = replace(request, keep=keep)

@@ -29,16 +29,16 @@ def record_all(lab: Project, cluster: client.ClusterAddress | None, *, force: bo
         name = planned.environment.name
         number = terminal.plural(len(planned.todo), "snippet")
         if not planned.todo:
-            terminal.note(f"{name}: fresh")
+            terminal.print_note(f"{name}: fresh")
         elif planned.blocked:
             stay = "stays" if len(planned.todo) == 1 else "stay"
-            terminal.note(f"{name}: {number} {stay} stale: {planned.blocked}")
+            terminal.print_note(f"{name}: {number} {stay} stale: {planned.blocked}")
     return failed
 
 
 def _record_here(lab: Project, plan: EnvironmentPlan) -> int:
     name = plan.environment.name
-    terminal.note(f"{name}: {terminal.plural(len(plan.todo), 'snippet')}, here")
+    terminal.print_note(f"{name}: {terminal.plural(len(plan.todo), 'snippet')}, here")
     with (
         run_views.progress(len(plan.todo), name) as on_event,
         print_results_at_end() as runs,
@@ -52,7 +52,7 @@ def _record_on_cluster(
 ) -> int:
     names = ", ".join(planned.environment.name for planned in plans)
     total = sum(len(planned.todo) for planned in plans)
-    terminal.note(f"{names}: {terminal.plural(total, 'snippet')}, on {address.address}")
+    terminal.print_note(f"{names}: {terminal.plural(total, 'snippet')}, on {address.address}")
     requests = [
         replace(
             request, keep=bundle_import.recorder(lab.plan, request.environment, request.snippets)
@@ -64,7 +64,7 @@ def _record_on_cluster(
         outcomes = client.run_all(requests, lab.plan, address, on_event=on_event)
     for planned, outcome in zip(plans, outcomes):
         with print_results_at_end() as runs:
-            terminal.note(f"{planned.environment.name}:")
+            terminal.print_note(f"{planned.environment.name}:")
             runs.update(outcome.runs)
         failed |= print_refused(outcome.refused, ["all"])
         failed |= int(any(not run.ok for run in outcome.runs.values()))

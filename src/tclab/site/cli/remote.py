@@ -51,7 +51,7 @@ def print_refused(refused: Mapping[str, str], words: Sequence[str], step: str = 
     for why, names in by_reason.items():
         more = f" and {len(names) - 8} more" if len(names) > 8 else ""
         place = f"{', '.join(names[:8])}{more}"
-        terminal.error(TclabError(place, f"ran nowhere: {why}", step))
+        terminal.print_error(TclabError(place, f"ran nowhere: {why}", step))
     return int(bool(refused and words))
 
 
@@ -61,11 +61,11 @@ def run_bundle(jobs: Path, out: Path | None, width: int | None) -> int:
         raise TclabError(str(jobs), "where are its runs to go?", f"say -o {jobs.stem}-runs.tar")
     with run_views.progress(0) as on_event:
         ran = bundle.run_jobs(jobs, out, on_event=on_event, width=width)
-    terminal.note(f"{out}: {terminal.plural(len(ran.runs), 'run')}; bring it back, then:\n"
+    terminal.print_note(f"{out}: {terminal.plural(len(ran.runs), 'run')}; bring it back, then:\n"
                   f"  tclab record --import {out.name}")  # fmt: skip
     for run in ran.runs.values():
         if not run.ok and run.failure is not None:
-            terminal.note(f"{run.snippet} failed: {run.failure.message.splitlines()[0]}")
+            terminal.print_note(f"{run.snippet} failed: {run.failure.message.splitlines()[0]}")
     return print_refused(ran.refused, ["all"], "run the same file with a Python that has it")
 
 
@@ -107,9 +107,9 @@ def worker(
 def _print_announcement(announcement: announcements.Announcement) -> None:
     """Print the announcement of a worker."""
     name, jobs = announcement["name"], terminal.plural(announcement["slots"], "job")
-    terminal.note(f"worker {name}: {jobs} at a time, {announcement['memory']:,} MiB")
+    terminal.print_note(f"worker {name}: {jobs} at a time, {announcement['memory']:,} MiB")
     for environment in announcement["environments"]:
         made, problem = environment["provenance"], environment["problem"]
         parts = [str(made["gpu"])] * bool(made["gpu"]) + environment["has"]
         has = ", ".join(parts) or "no compiler, no GPU"
-        terminal.note(f"  PyTorch {made['torch'] or 'none'}: {problem or has}")
+        terminal.print_note(f"  PyTorch {made['torch'] or 'none'}: {problem or has}")

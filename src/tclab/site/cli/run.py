@@ -65,11 +65,13 @@ def run(
     chosen = lab.select(words)
     left_out = count_lacking(lab.plan, chosen, named=bool(words))
     if left_out:
-        terminal.note(f"{left_out} need{'s' * (left_out == 1)} what is not here: see tclab list")
+        terminal.print_note(
+            f"{left_out} need{'s' * (left_out == 1)} what is not here: see tclab list"
+        )
     todo = lab.plan.snippets_to_run(chosen, force=force)
     if not todo:
         fresh = terminal.plural(len(chosen) - left_out, "fresh run")
-        terminal.note(f"Nothing is stale: {fresh}.")
+        terminal.print_note(f"Nothing is stale: {fresh}.")
         context.exit(lab.status(words))
     if cluster := client.ClusterAddress.from_option(on, insecure=insecure):
         with run_views.progress(len(todo)) as on_event, print_results_at_end() as runs:

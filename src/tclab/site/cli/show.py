@@ -38,7 +38,7 @@ def show(context: click.Context, word: str, name: str | None, artifact: str | No
             click.echo()
         click.echo(run_text(snippet, run, artifact))
         if not run.ok:
-            terminal.error(failures.make_error(run))
+            terminal.print_error(failures.make_error(run))
 
 
 def stored_runs(plan: Plan, snippet: Snippet, name: str | None) -> list[Run]:
@@ -62,7 +62,7 @@ def local_runs(plan: Plan, snippet: Snippet) -> list[Run]:
         failed = plan.store.load_failed(snippet)
         return [failed] if failed else []
     if status.state == "stale":
-        terminal.note(f"{snippet.name} is stale: {', '.join(status.why)}")
+        terminal.print_note(f"{snippet.name} is stale: {', '.join(status.why)}")
     return [status.run()] if status.head else []
 
 

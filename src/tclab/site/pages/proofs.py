@@ -174,7 +174,7 @@ def _list_places_held(book: Book, snippet: Snippet, claim: Claim, runs: Sequence
     if any(run.sources for run in runs):  # the rows that the claim tests come from other machines
         return "; ".join(dict.fromkeys(map(claim_checks.origin, runs)))
     machines = (
-        record.machine for record in book.versions if claims.held_under(record, snippet, claim.name)
+        record.machine for record in book.versions if claims.has_held(record, snippet, claim.name)
     )
     recorded = (Source(machine.torch, gpu=machine.gpu) for machine in machines)
     return places_text(chain((run.figure_sources[0] for run in runs), recorded))

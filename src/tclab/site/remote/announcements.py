@@ -15,14 +15,14 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TypedDict, cast
 
 import tclab
 from tclab.errors import TclabError
-from tclab.model import NEEDS, Provenance, Snippet, Version
+from tclab.model import NEEDS, Provenance, Snippet
 from tclab.site.remote.protocol import MACHINE_VARIABLES, PROTOCOL, agent_variables
 from tclab.site.store import keys, status
 from tclab.system import machine
@@ -224,18 +224,6 @@ def version_matches(version: str, required: str) -> bool:
     """
     plain = version.partition("+")[0]
     return plain == required or plain.startswith(f"{required}.") or version == required
-
-
-def torch_versions(announcements: Iterable[Mapping[str, object]]) -> list[str]:
-    """Return the PyTorch versions of all usable environments, in order, without repeats."""
-    found = {
-        str(one["provenance"]["torch"])
-        for announcement in announcements
-        if announcement.get("protocol") == PROTOCOL
-        for one in cast(Announcement, announcement)["environments"]
-        if not one["problem"]
-    }
-    return sorted(found, key=lambda text: Version.parse(text).release)
 
 
 if __name__ == "__main__":

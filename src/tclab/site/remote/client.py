@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
-from tclab.errors import StoreError, TclabError
+from tclab.errors import StoreError
 from tclab.model import Run, Snippet
 from tclab.site.engine import events
 from tclab.site.engine.events import OnEvent
@@ -158,11 +158,3 @@ def last_seconds(plan: Plan, snippet: Snippet) -> float:
     except StoreError:
         kept = []
     return next((one.head.run.seconds for one in kept if one.head), float("inf"))
-
-
-def require_all_ran(outcome: Outcome, words: Iterable[str]) -> None:
-    """Raise TclabError if a snippet named in `words` could not run on any worker."""
-    if list(words) and outcome.refused:
-        name, why = next(iter(outcome.refused.items()))
-        step = "start a worker that has it: tclab worker ADDRESS; or run on this machine"
-        raise TclabError(f"snippets/{name}.py", f"no worker can run it: {why}", step)

@@ -34,7 +34,7 @@ def claim_outcomes(snippet: Snippet, run: Run) -> Mapping[str, str]:
     return {claim.name: _find_outcome(run, run.claim(claim.name)) for claim in snippet.claims}
 
 
-def held_under(record: VersionRecord, snippet: Snippet, claim: str) -> bool:
+def has_held(record: VersionRecord, snippet: Snippet, claim: str) -> bool:
     """Return whether the record has a run of the current snippet in which the claim held."""
     same = record.sources.get(snippet.name) == keys.source_key(snippet)
     return same and record.claims[snippet.name].get(claim) == HELD

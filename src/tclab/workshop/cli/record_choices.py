@@ -57,7 +57,7 @@ def record_choices(context: click.Context, folder: Path, out: Path, repeats: int
 
     if not (keys := choices.read_keys(folder)):
         step = "name the folder of a comparison: tclab verify-target --out DIR"
-        terminal.error(BadRequest(str(folder), "no product of a target's is in it", step))
+        terminal.print_error(BadRequest(str(folder), "no product of a target's is in it", step))
         context.exit(2)
     written = choices.record(keys, out, repeats)
     count, seconds = len(written["products"]), written["seconds"]

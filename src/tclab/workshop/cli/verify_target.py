@@ -111,7 +111,7 @@ def verify_target(
         target = _choose_target(name)
         report = compare_with_gpu(names, target, jobs, out)
     except (BadRequest, TargetError) as problem:
-        terminal.error(problem)
+        terminal.print_error(problem)
         context.exit(2)
     if format_ == "json":
         click.echo(json.dumps(report, indent=1))

@@ -41,16 +41,16 @@ def _is_known_false(condition: Condition) -> bool:
     return guard_or_false(torch.sym_not(condition))
 
 
-def _equal_or_one(size: Any, wanted: Any) -> bool:
-    return bool(size == wanted) or bool(size == 1)
+def _equal_or_one(size: Any, required: Any) -> bool:
+    return bool(size == required) or bool(size == 1)
 
 
-def _equal_or_plain_one(size: Any, wanted: Any) -> bool:
-    return bool(size == wanted) or _is_one(size)
+def _equal_or_plain_one(size: Any, required: Any) -> bool:
+    return bool(size == required) or _is_one(size)
 
 
-def _surely_equal_or_one(size: Any, wanted: Any) -> bool:
-    return guard_or_false(size == wanted) or _is_one(size)
+def _surely_equal_or_one(size: Any, required: Any) -> bool:
+    return guard_or_false(size == required) or _is_one(size)
 
 
 def _is_one(size: Any) -> bool:

@@ -35,7 +35,7 @@ def main(words: list[str]) -> int:
         root = project_root()
         page = find_page(root / "docs", words)
     except TclabError as error:
-        terminal.error(error)
+        terminal.print_error(error)
         return 2
     _set_up_log()
     config = load_configuration(root, page)
@@ -45,7 +45,7 @@ def main(words: list[str]) -> int:
         return 1
     problems = page_problems(root, page, Path(config.site_dir))
     for problem in problems:
-        terminal.error(problem)
+        terminal.print_error(problem)
     book = state.build().book
     text = book.pages[f"docs/{page}"]
     if missing := page_book.without_runs(book, text):

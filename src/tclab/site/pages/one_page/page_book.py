@@ -29,8 +29,8 @@ def open_page(root: Path, docs: Path, page: str, run: Runner) -> Book:
     book.pages = {name: each for name, each in pages.items() if name == page or _is_readable(each)}
     try:
         book.uses = [use for each in book.pages.values() for use in each.uses]
-        shown = dict(_shown(book, book.pages[page]))
-        cited = dict(_cited(book, book.pages[page]))
+        shown = dict(_shown_snippets(book, book.pages[page]))
+        cited = dict(_cited_snippets(book, book.pages[page]))
     except TclabError as error:
         raise Problems([error]) from None
     _read_snippets(book, cited | shown)
@@ -67,7 +67,7 @@ def without_runs(book: Book, page: PageText) -> list[str]:
     """Return the sorted names of the snippets that the page only cites and that have no fresh
     run.
     """
-    return sorted({name for name, _ in _cited(book, page) if not book.runs.get(name)})
+    return sorted({name for name, _ in _cited_snippets(book, page) if not book.runs.get(name)})
 
 
 def has_explorer_run(book: Book, page: PageText) -> bool:
@@ -75,7 +75,7 @@ def has_explorer_run(book: Book, page: PageText) -> bool:
     return any(book.runs.get(name) for name, _ in _explorer_functions(book, page))
 
 
-def _shown(book: Book, page: PageText) -> Iterator[_Need]:
+def _shown_snippets(book: Book, page: PageText) -> Iterator[_Need]:
     """Yield the snippets that the page shows in its blocks and numbers."""
     yield from ((use.snippet, str(use)) for use in page.uses)
     yield from ((value.snippet, str(value)) for value in page.values)
@@ -84,7 +84,7 @@ def _shown(book: Book, page: PageText) -> Iterator[_Need]:
         yield from ((use.snippet, str(use)) for use in book.uses if use.function == "verdicts")
 
 
-def _cited(book: Book, page: PageText) -> Iterator[_Need]:
+def _cited_snippets(book: Book, page: PageText) -> Iterator[_Need]:
     """Yield the snippets that prove the page's sentences, and the snippet of the function to which
     the page links.
     """

@@ -47,7 +47,7 @@ class Answers:
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, Case], ...]
 
-    def wrong(self, step: int = 1) -> dict[Column, list[Case]]:
+    def find_wrong_calls(self, step: int = 1) -> dict[Column, list[Case]]:
         """Map each column to the calls for which the rules give another answer. Only each
         `step`-th call is compared.
         """
@@ -140,7 +140,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.keep:
         write_answers(options.keep, ANSWERS)
     answers = read()
-    wrong = answers.wrong()
+    wrong = answers.find_wrong_calls()
     for column, cases in wrong.items():
         print(f"{column}: {len(cases)} wrong of {len(answers.rows)}", *cases[:10], sep="\n    ")
     return int(any(wrong.values()))
