@@ -12,17 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from tclab.cli import report_file
+from tclab.cli import output_file
 from tclab.errors import ExplainError
 from tclab.system import files
 
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(report_file.__file__).resolve().parents[2])}
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(output_file.__file__).resolve().parents[2])}
 NEW = "new content " * 1000
 as_root = pytest.mark.skipif(os.getuid() != 0, reason="only root makes devices and file systems")
 
 
 def put(path: Path, content: str = NEW) -> None:
-    report_file.replace_file(path, content)
+    output_file.replace_file(path, content)
 
 
 def names(folder: Path) -> set[str]:

@@ -244,14 +244,14 @@ def test_a_compiler_that_fails_is_told_apart_from_the_function(write, capsys, mo
 def test_an_unwritable_file_leaves_the_old_one(write, capsys, monkeypatch):
     write("model.py", MODEL)
     old = write("old.html", "old")
-    from tclab.cli import report_file
+    from tclab.cli import output_file
 
     def full(*args):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(ExplainError, match="No space left on device"):
-        report_file.replace_file(old, "new")
+        output_file.replace_file(old, "new")
     assert old.read_text() == "old"
     assert {p.name for p in old.parent.iterdir()} == {"model.py", "old.html"}
 

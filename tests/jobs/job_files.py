@@ -8,30 +8,50 @@ import sys
 import textwrap
 from pathlib import Path
 
+#: PyTorch's variables for the caches of graphs.
+CACHES = ("TORCHINDUCTOR_FX_GRAPH_CACHE", "TORCHINDUCTOR_AUTOGRAD_CACHE")
 SRC = Path(__file__).resolve().parents[2] / "src"
 
-#: A captured job: what the capture read is written beside the trace of the same compile.
+#: A job that is captured where its argument says so; what the capture read is then written to that
+#: file. It has a break, recompiles for a size and for a number, sizes that are symbols, a backward,
+#: two functions and fused C++ kernels.
 CAPTURED = """
     import json, sys
     import torch
-    from tclab.capturing import capture
-    from tclab.model import encode
 
     def scale(x, factor):
         y = torch.relu(x) * factor
         print("scaled")
         return (y.sin() + 1).sum(-1)
 
-    with capture() as captured:
+    def score(x, w):
+        return (torch.softmax(x @ w, -1) * x.size(0)).square().mean()
+
+    def run():
         compiled = torch.compile(scale)
         compiled(torch.ones(4, 8), 2)
         compiled(torch.ones(6, 8), 2)
-    seen = {
-        "breaks": captured.breaks, "recompiles": captured.recompiles, "guards": captured.guards,
-        "dynamo": captured.graphs, "post_grad": captured.post_grad, "kernels": captured.kernels,
-        "symbols": captured.symbols,
-    }
-    json.dump({name: encode(value) for name, value in seen.items()}, open(sys.argv[1], "w"))
+        compiled(torch.ones(6, 8), 3.5)
+        w = torch.ones(8, 8, requires_grad=True)
+        for rows in (16, 24):
+            torch.compile(score, dynamic=True)(torch.ones(rows, 8), w).backward()
+
+    if len(sys.argv) == 1:
+        run()
+        sys.exit()
+
+    from tclab.capturing import capture
+    from tclab.compare.identity import take_snapshot
+    from tclab.model import encode
+    from tclab.system import machine
+
+    with capture() as captured:
+        run()
+    names = ("breaks", "recompiles", "guards", "graphs", "joint", "forward", "backward",
+             "post_grad", "kernels", "symbols", "compile_time")
+    seen = {name: encode(getattr(captured, name)) for name in names}
+    seen["snapshot"] = encode(take_snapshot(captured, machine.here()))
+    json.dump(seen, open(sys.argv[1], "w"))
 """
 
 #: A job without a capture, whose caches are on: one of its settings is the argument.

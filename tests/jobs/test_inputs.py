@@ -6,19 +6,18 @@ import gzip
 import io
 import json
 import random
-import sys
 import tarfile
+import tracemalloc
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclab.capturing.trace.records import read_log
-from tclab.cli.command import tclab
 from tclab.errors import BadRequest
-from tclab.jobs import open_job
+from tclab.jobs import inputs, open_job
 from tclab.jobs.process import read_process
 from tclab.render.job import page
 
@@ -51,8 +50,15 @@ RECORDS = [
 ]
 
 
+LOG = "dedicated_log_torch_trace_a.log"
+#: The records with the text of a large graph, as lines of a log.
+RECORDS_AS_LINES = "".join(
+    [*RECORDS[:-2], record(in_frame(inductor_output_code={"filename": "f"}), "x = 1\n" * 2_000)]
+).splitlines(keepends=True)
+
+
 def job_of(folder: Path, text: str) -> Path:
-    (folder / "dedicated_log_torch_trace_a.log").write_text(text, encoding="utf-8")
+    (folder / LOG).write_text(text, encoding="utf-8")
     return folder
 
 
@@ -107,7 +113,7 @@ def test_wrong_paths(tmp_path: Path) -> None:
 
 
 def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
-    outside = job_of(tmp_path, "".join(RECORDS)) / "dedicated_log_torch_trace_a.log"
+    outside = job_of(tmp_path, "".join(RECORDS)) / LOG
     inside = tmp_path / "job"
     inside.mkdir()
     (inside / "link.log").symlink_to(outside)
@@ -139,24 +145,90 @@ def test_cut_and_shuffled_records_are_read_or_counted(cut: int, seed: int, noise
     records = [*RECORDS, noise]
     random.Random(seed).shuffle(records)
     text = "".join(records)[: -cut or None]
-    log = read_log(text.splitlines(keepends=True))
+    log = read_log(io.StringIO(text, newline="\n"))
     process = read_process("log", log).process
     heads = sum(line.startswith(HEAD[:5]) and "] " in line for line in text.split("\n"))
     assert process.records + sum(process.unread.values()) <= heads + text.count("\n") + 1
     assert process.records <= len(RECORDS)
 
 
-def test_a_command_passes_its_output_and_its_status(tmp_path: Path) -> None:
-    log = tmp_path / "prepared.log"
-    log.write_text("".join(RECORDS), encoding="utf-8")
-    program = (
-        "import os, shutil, sys; os.makedirs(os.environ['TORCH_TRACE'], exist_ok=True);"
-        f"shutil.copy({str(log)!r}, os.environ['TORCH_TRACE']); sys.exit(7)"
-    )
-    done = CliRunner().invoke(tclab, ["open", "--", sys.executable, "-c", program])
-    assert done.exit_code == 7
-    assert "1 compile" in done.stderr
-    nothing = CliRunner().invoke(tclab, ["open", "--", sys.executable, "-c", "print(1)"])
-    assert nothing.exit_code == 2
-    missing = CliRunner().invoke(tclab, ["open", "--", str(tmp_path / "no-such-program")])
-    assert missing.exit_code == 2
+def test_what_precedes_the_damage_is_read(tmp_path: Path) -> None:
+    text = "".join(RECORDS).encode()
+    noise = random.Random(0).randbytes(100_000).hex()  # more than one block of the decompressor
+    with tarfile.open(tmp_path / "whole.tar.gz", "w:gz") as tar:
+        for name, content in (("rank0/log", text), ("rank1/log", noise.encode())):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            tar.addfile(entry, io.BytesIO(content))
+    (tmp_path / "cut.tar.gz").write_bytes((tmp_path / "whole.tar.gz").read_bytes()[:-9_000])
+    job = open_job([tmp_path / "cut.tar.gz"])
+    assert [each.name for each in job.processes] == ["rank0/log"]
+    assert any("the rest of cut.tar.gz: cannot be read" in remark for remark in job.remarks)
+
+    log = "".join([*RECORDS, record({"artifact": {"name": "noise"}}, noise)])
+    (tmp_path / "cut.log.gz").write_bytes(gzip.compress(log.encode())[:-9_000])
+    (process,) = open_job([tmp_path / "cut.log.gz"]).processes
+    assert [each.function for each in process.compiles] == ["step"]
+    assert process.unread == {"the rest, since the file is damaged": 1}
+
+
+def test_equal_names_stay_apart(tmp_path: Path) -> None:
+    for folder in ("a/run", "b/run"):
+        (tmp_path / folder).mkdir(parents=True)
+        job_of(tmp_path / folder, "".join(RECORDS))
+    for paths in (["a/run", "b/run"], [f"{each}/run/{LOG}" for each in "ab"]):
+        job = open_job([tmp_path / each for each in paths])
+        assert len({each.name for each in job.processes}) == 2
+
+
+def test_a_folder_that_is_closed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def walk(folder: Path, onerror: Callable[[OSError], None]) -> Iterator[object]:
+        onerror(PermissionError(13, "Permission denied", str(folder / "closed")))
+        yield str(folder), [], [LOG]
+
+    monkeypatch.setattr(inputs.os, "walk", walk)
+    job = open_job([job_of(tmp_path, "".join(RECORDS))])
+    assert any("closed: cannot be read: " in remark for remark in job.remarks)
+
+
+def test_lines_before_the_first_record_are_counted(tmp_path: Path) -> None:
+    (process,) = open_job([job_of(tmp_path, "".join(["\tcut\n", *RECORDS]))]).processes
+    assert process.unread == {"a line outside of any record": 1}
+
+
+def test_a_rank_is_missing_and_one_came_twice(tmp_path: Path) -> None:
+    for number, rank in enumerate((0, 2, 2)):
+        text = "".join(RECORDS).replace('"attempt": 0', f'"attempt": 0, "rank": {rank}')
+        (tmp_path / f"dedicated_log_torch_trace_rank_{rank}_{number}.log").write_text(text)
+    remarks = open_job([tmp_path]).remarks
+    assert "no trace of rank 1" in remarks
+    assert "2 traces of rank 2: more than one job, or one that began again" in remarks
+
+
+def test_the_memory_for_many_records_is_bounded() -> None:
+    # as ten million would: what is kept of a record decides
+    def lines(records: int) -> Iterator[str]:
+        for _ in range(records):
+            yield record({"describe_tensor": {"id": 1, "size": 8}})
+
+    def peak(records: int) -> int:
+        tracemalloc.start()
+        log = read_log(lines(records))
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert log.counts["describe_tensor"] == records
+        return most
+
+    assert peak(20_000) < 1.2 * peak(2_000) + 50_000
+
+
+def test_the_memory_for_repeated_records_is_small(tmp_path: Path) -> None:
+    def peak(times: int) -> int:
+        tracemalloc.start()
+        log = read_log(line for _ in range(times) for line in RECORDS_AS_LINES)
+        read_process("log", log)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    assert (peak(1_100) - peak(100)) / 1_000 < 0.6 * sum(map(len, RECORDS_AS_LINES))

@@ -4,59 +4,128 @@ from __future__ import annotations
 
 import json
 import socket
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from tclab.capturing.read.breaks import read_breaks
-from tclab.capturing.read.graphs import read_graphs
-from tclab.capturing.read.guards import read_guards
-from tclab.capturing.read.recompiles import read_recompiles, read_symbols
-from tclab.capturing.read.units import read_units
+from tclab.capturing.read.stages import Stages
 from tclab.capturing.trace.records import read_log
+from tclab.cli.command import tclab
+from tclab.compare.changes import compare_snapshots
 from tclab.jobs import open_job
-from tclab.model import Job, decode
+from tclab.model import Job, Kernel, decode
 from tests.jobs import job_files
+
+#: What only PyTorch can count of a kernel.
+_COUNTED = ("bytes", "operations", "rate")
+
+
+@dataclass(frozen=True)
+class Traced:
+    """The same job twice: its trace beside a capture, what the capture read, and the trace of a run
+    without a capture.
+    """
+
+    beside: Path
+    seen: dict[str, Any]
+    alone: Path
 
 
 @pytest.fixture(scope="module")
-def captured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, object]]:
-    """A trace, and what a capture read of the same compile."""
+def traced(tmp_path_factory: pytest.TempPathFactory) -> Traced:
     folder = tmp_path_factory.mktemp("captured")
-    trace = job_files.run(folder, job_files.CAPTURED, "seen.json")
+    beside = job_files.run(folder, job_files.CAPTURED, "seen.json", trace="beside")
     seen = json.loads((folder / "seen.json").read_text(encoding="utf-8"))
-    return trace, {name: decode(value) for name, value in seen.items()}
+    no_caches = dict.fromkeys(job_files.CACHES, "0")
+    alone = job_files.run(folder, job_files.CAPTURED, trace="alone", **no_caches)
+    return Traced(beside, {name: decode(value) for name, value in seen.items()}, alone)
 
 
-def test_a_log_gives_the_values_of_a_capture(captured: tuple[Path, dict[str, object]]) -> None:
-    trace, seen = captured
-    (log_file,) = trace.iterdir()
-    log = read_log(log_file.read_text(encoding="utf-8").splitlines(keepends=True))
-    post_grad = read_graphs(log.trace, "post_grad")
-    kernels = tuple(kernel for unit in read_units(log.trace, post_grad) for kernel in unit.kernels)
-    read = {
-        "breaks": read_breaks(log.trace),
-        "recompiles": read_recompiles(log.trace),
-        "guards": read_guards(log.trace),
-        "symbols": read_symbols(log.trace),
-        "dynamo": read_graphs(log.trace, "dynamo"),
-        "post_grad": post_grad,
-    }
+def read_stages(trace: Path) -> Stages:
+    (file,) = trace.iterdir()
+    with file.open(encoding="utf-8", newline="\n") as lines:
+        log = read_log(lines, all_graphs=True)
     assert not log.unread
-    assert len(seen["breaks"]) == 1  # type: ignore[arg-type]
-    assert len(seen["recompiles"]) == 2  # type: ignore[arg-type]
-    for name, value in read.items():
-        assert value == seen[name], name
-    assert [(k.kernel_name, k.code) for k in kernels] == [
-        (k.kernel_name, k.code)
-        for k in seen["kernels"]  # type: ignore[attr-defined]
+    return Stages(log.trace)
+
+
+def without_counts(kernels: tuple[Kernel, ...]) -> list[Kernel]:
+    return [replace(k, facts=replace(k.facts, **dict.fromkeys(_COUNTED))) for k in kernels]
+
+
+def test_a_trace_gives_the_values_of_a_capture(traced: Traced) -> None:
+    stages, seen = read_stages(traced.beside), dict(traced.seen)
+    del seen["snapshot"]
+    assert [len(seen[name]) for name in ("breaks", "recompiles", "joint", "backward")] == [
+        1,
+        3,
+        1,
+        1,
     ]
+    assert len(seen["symbols"]) > 1
+    assert len(seen["kernels"]) > 5
+    kernels = seen.pop("kernels")
+    for name, value in seen.items():
+        assert getattr(stages, name) == value, name
+    assert all(kernel.source_lines for kernel in kernels)
+    assert without_counts(stages.kernels) == without_counts(kernels)
 
 
-def test_a_job_names_its_own_lines(captured: tuple[Path, dict[str, object]]) -> None:
-    job = open_job([captured[0]])
+def test_a_run_without_a_capture_gives_the_same(traced: Traced) -> None:
+    stages, seen = read_stages(traced.alone), traced.seen
+    for name in ("breaks", "recompiles", "guards", "graphs", "joint", "forward", "backward",
+                 "post_grad", "symbols"):  # fmt: skip
+        assert getattr(stages, name) == seen[name], name
+    assert [(k.kernel_name, k.code, k.direction) for k in stages.kernels] == [
+        (k.kernel_name, k.code, k.direction) for k in seen["kernels"]
+    ]
+    (process,) = open_job([traced.alone], snapshots=True).processes
+    assert process.snapshot.kernels and process.snapshot.torch == seen["snapshot"].torch
+    assert compare_snapshots(replace(seen["snapshot"], findings=()), process.snapshot).same
+
+
+def test_runs_are_compared(traced: Traced, tmp_path: Path) -> None:
+    same = CliRunner().invoke(tclab, ["diff", str(traced.beside), str(traced.alone)])
+    assert (same.exit_code, "Nothing differs" in same.output) == (0, True)
+    (file,) = traced.alone.iterdir()
+    other = tmp_path / "other"
+    other.mkdir()
+    text = file.read_text(encoding="utf-8").replace("expected 4, actual 6", "expected 4, actual 7")
+    (other / "log").write_text(text, encoding="utf-8")
+    page = tmp_path / "diff.html"
+    differs = CliRunner().invoke(tclab, ["diff", str(traced.alone), str(other), "-o", str(page)])
+    assert differs.exit_code == 4
+    assert "expected 4, actual 7" in page.read_text(encoding="utf-8")
+    (tmp_path / "none").mkdir()
+    wrong = CliRunner().invoke(tclab, ["diff", str(traced.alone), str(tmp_path / "none")])
+    assert (wrong.exit_code, "has no trace" in wrong.stderr) == (2, True)
+
+
+def test_a_job_is_checked_against_an_earlier_one(traced: Traced, tmp_path: Path) -> None:
+    def check(trace: Path, *options: str) -> tuple[int, str]:
+        words = ["check", str(trace), "--against", str(tmp_path / "base"), *options]
+        done = CliRunner().invoke(tclab, words)
+        return done.exit_code, done.output
+
+    status, output = check(traced.beside)
+    assert (status, "there is no" in output) == (3, True)
+    assert check(traced.beside, "--update")[0] == 0
+    assert check(traced.alone) == (0, "job: the same\n")
+    (file,) = traced.alone.iterdir()
+    text = file.read_text(encoding="utf-8").replace("expected 4, actual 6", "expected 4, actual 7")
+    (tmp_path / "log").write_text(text, encoding="utf-8")
+    status, output = check(tmp_path / "log")
+    assert status == 4
+    assert "expected 4, actual 7" in output
+
+
+def test_a_job_names_its_own_lines(traced: Traced) -> None:
+    job = open_job([traced.alone])
     (process,) = job.processes
-    assert {each.function for each in process.compiles} == {"scale"}
+    assert {each.function for each in process.compiles} >= {"scale", "score"}
     assert all(str(each.location).startswith("job.py:") for each in process.compiles)
     (found,) = [each for each in job.findings if each.name == "graph-break"]
     assert [(p.file, p.code) for p in found.places] == [("job.py", 'print("scaled")')]

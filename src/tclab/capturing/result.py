@@ -10,43 +10,34 @@ import torch
 
 from tclab.capturing.chain.chains import build_chains
 from tclab.capturing.machine_code import size_limit, triton
-from tclab.capturing.read import breaks as _breaks
 from tclab.capturing.read import bytecode as _bytecode
 from tclab.capturing.read import caching as _caching
-from tclab.capturing.read import frames as _frames
 from tclab.capturing.read import graphs as _graphs
-from tclab.capturing.read import guards as _guards
 from tclab.capturing.read import partition as _partition
-from tclab.capturing.read import recompiles as _recompiles
 from tclab.capturing.read import times as _times
 from tclab.capturing.read import units as _units
+from tclab.capturing.read.stages import Stages
 from tclab.capturing.read.units import CompiledKernel, Unit
 from tclab.capturing.torch_private import cpp_commands
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
 from tclab.errors import CaptureError, TclabError
 from tclab.model import (
-    Breaks,
     Caching,
     Candidates,
     Chain,
     Chart,
     Checkpoints,
-    CompileTime,
     FusionPairs,
     Graph,
-    Guards,
-    Kernel,
     Listing,
     Partition,
-    Recompiles,
-    Symbols,
     Table,
     TimedQuestion,
 )
 
 
-class Capture:
+class Capture(Stages):
     """Every stage of a compile, as artifacts of `tclab.model`.
 
     A stage is read from the trace on its first use. Reading compiles nothing, except for
@@ -69,7 +60,7 @@ class Capture:
         results: tuple[object, ...] = (),
         most_lines: int | None = None,
     ) -> None:
-        self._trace = trace
+        super().__init__(trace)
         self.results = results  #: the result of each call
         #: Kernels with more lines than this get no machine code stages; None means no limit.
         self.most_lines = most_lines
@@ -99,36 +90,6 @@ class Capture:
         return self._trace
 
     @cached_property
-    def graphs(self) -> tuple[Graph, ...]:
-        """Dynamo's graphs, in order."""
-        return _graphs.read_graphs(self.trace, "dynamo")
-
-    @cached_property
-    def breaks(self) -> Breaks:
-        """The graph breaks; `breaks.graphs` is the number of graphs without those of recompiles."""
-        return _breaks.read_breaks(self.trace)
-
-    @cached_property
-    def guards(self) -> tuple[Guards, ...]:
-        """The guards of each new cache entry."""
-        return _guards.read_guards(self.trace)
-
-    @cached_property
-    def recompiles(self) -> Recompiles:
-        """Recompiles, with the guards that failed."""
-        return _recompiles.read_recompiles(self.trace)
-
-    @cached_property
-    def cuda_graph_skips(self) -> tuple[str, ...]:
-        """The reasons why Inductor records no CUDA graph for compiles that asked for one."""
-        return _frames.cuda_graph_skips(self.trace)
-
-    @cached_property
-    def symbols(self) -> Symbols:
-        """The symbols that Dynamo created for sizes and numbers."""
-        return _recompiles.read_symbols(self.trace)
-
-    @cached_property
     def bytecode(self) -> tuple[Listing, ...]:
         """Original and rewritten bytecode, two listings for each compile."""
         return tuple(
@@ -145,29 +106,9 @@ class Capture:
         return _graphs.read_graphs(self.trace, "pre_grad")
 
     @cached_property
-    def joint(self) -> tuple[Graph, ...]:
-        """AOTAutograd's joint graphs; none without gradients."""
-        return _graphs.read_graphs(self.trace, "joint")
-
-    @cached_property
-    def forward(self) -> tuple[Graph, ...]:
-        """AOTAutograd's forward graphs, inference graphs among them."""
-        return _graphs.read_graphs(self.trace, "forward")
-
-    @cached_property
-    def backward(self) -> tuple[Graph, ...]:
-        """AOTAutograd's backward graphs."""
-        return _graphs.read_graphs(self.trace, "backward")
-
-    @cached_property
     def partitions(self) -> tuple[Partition, ...]:
         """The partitioner's decision on each forward value, one Partition per backward graph."""
         return _partition.read_partitions(self.trace, self.forward, self.backward)
-
-    @cached_property
-    def post_grad(self) -> tuple[Graph, ...]:
-        """Graphs after Inductor's post-grad passes, which Inductor lowers."""
-        return _graphs.read_graphs(self.trace, "post_grad")
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
@@ -193,16 +134,6 @@ class Capture:
     def fusion_pairs(self) -> tuple[FusionPairs, ...]:
         """The scheduler's decision and its reason for each pair of nodes, for each graph."""
         return tuple(unit.pairs for unit in self.units if unit.pairs)
-
-    @cached_property
-    def kernels(self) -> tuple[Kernel, ...]:
-        """Generated kernels, and calls into libraries (category ``extern``)."""
-        return tuple(kernel for unit in self.units for kernel in unit.kernels)
-
-    @property
-    def likely_kernels(self) -> tuple[Kernel, ...]:
-        """The kernels without those that a GPU runs only if its timing gives an unlikely answer."""
-        return tuple(kernel for kernel in self.kernels if not kernel.facts.is_alternative)
 
     @cached_property
     def wrapper(self) -> tuple[Listing, ...]:
@@ -298,11 +229,6 @@ class Capture:
     def cachings(self) -> tuple[Caching, ...]:
         """Whether the caches of AOTAutograd and Inductor can keep each graph, and if not, why."""
         return _caching.read_cachings(self.trace, self.graphs)
-
-    @cached_property
-    def compile_time(self) -> CompileTime:
-        """Compile seconds by phase, as numbers."""
-        return _times.read_compile_time(self.trace)
 
     @cached_property
     def timeline(self) -> Chart:

@@ -1,4 +1,4 @@
-"""Define ``tclab check``: compare functions of the user's with their baselines."""
+"""Define ``tclab check``: compare functions of the user's, or a job, with their baselines."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from tclab.cli import terminal
 from tclab.cli.explaining import steps
 from tclab.compare import baseline, page
 from tclab.compare.config import CheckedFunction, read_config
-from tclab.compare.summary import summarize_report
+from tclab.compare.summary import CompileSummary, summarize_report
 from tclab.errors import BadRequest, ExplainError
 from tclab.explain import ExplainRequest, Step
-from tclab.model import Problem, Report
+from tclab.jobs import open_job
+from tclab.jobs.pairs import name_processes
+from tclab.model import JobProcess, Problem, Report
 from tclab.model.snapshots import NOTHING
 from tclab.system import machine
 from tclab.targets import TargetError
@@ -24,12 +26,14 @@ from tclab.upgrade.captures import explain_in_environment
 #: The exit statuses.
 # the command exits with the largest status of its functions
 SAME, WRONG_USE, INCOMPLETE, WORSE = 0, 2, 3, 4
+#: A trace has no registers to compare.
+_JOB_LEVEL = "kernels"
 _STATUS = {baseline.WORSE: WORSE, baseline.NO_FILE: INCOMPLETE}
 
 
 @click.command(short_help="Whether your compiles are as they were.")
 @click.argument("path", metavar="[FILE]", default="compiled.toml",
-                type=click.Path(dir_okay=False, path_type=Path))  # fmt: skip
+                type=click.Path(path_type=Path))  # fmt: skip
 @click.option("--update", is_flag=True, help="Write the files that are compared with.")
 @click.option("--strict", is_flag=True, help="What is better than its file counts as worse, too.")
 @click.option("--against", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
@@ -59,6 +63,9 @@ def check(
     compared, and what differs is PyTorch's doing, which is said and not counted. Only --update
     writes there.
 
+    FILE may also be what TORCH_TRACE wrote, a folder or a log: the compiles of each process are
+    compared, and nothing is compiled.
+
     \b
     Ends with: 0 the same or better, 4 one is worse, 3 none is, and one could not be compared (a
     function that does not compile, a file that is not there or is damaged), 2 wrong use.
@@ -68,13 +75,21 @@ def check(
       tclab check --update
       tclab check compiled.toml --report out
       tclab check --against /tmp/base
+      tclab check traces/ --against base     a job, by its traces
     """
+    folder = against or path.parent / "compiled"
     try:
+        if path.exists() and path.suffix != ".toml":
+            processes = name_processes(open_job([path], snapshots=True))
+            context.exit(max(
+                _compare(name, _JOB_LEVEL, _summarize(process), folder, update, strict, report)
+                for name, process in processes
+            ))  # fmt: skip
         functions = read_config(path)
         for each in functions:
             ExplainRequest.parse(each.name, **each.request)
         with steps.display_steps() as on_step:
-            statuses, folder = [], against or path.parent / "compiled"
+            statuses = []
             for each in functions:
                 on_step(Step(f"compiling {each.name}"))
                 result = _explain_function(each, path.parent, seconds)
@@ -110,17 +125,33 @@ def _check_function(
 ) -> int:  # fmt: skip
     """Compare one function with its baseline, print the differences, and return the exit status."""
     if not isinstance(result, Report):
-        return _print_result(
-            entry, INCOMPLETE, "not compared", _describe_problem(result) if result else []
-        )
+        problem = _describe_problem(result) if result else []
+        return _print_result(entry.name, INCOMPLETE, "not compared", problem)
     now = summarize_report(result)
+    return _compare(entry.name, entry.level, now, folder, update, strict, pages)
+
+
+def _summarize(process: JobProcess) -> CompileSummary:
+    """Summarise the compiles of a process."""
+    return CompileSummary(process.snapshot, process.breaks.breaks)
+
+
+def _compare(
+    name: str, level: str, now: CompileSummary, folder: Path, update: bool, strict: bool,
+    pages: Path | None,
+) -> int:  # fmt: skip
+    """Compare what was compiled with its baseline, print the differences, and return the exit
+    status.
+    """
+    if now.is_empty:
+        return _print_result(name, INCOMPLETE, "not compared", [NOTHING])
     try:
-        outcome = baseline.check_baseline(folder, entry.name, now, entry.level, update=update)
+        outcome = baseline.check_baseline(folder, name, now, level, update=update)
     except BadRequest as problem:
         described = _describe_problem(Problem.from_error(problem))
-        return _print_result(entry, INCOMPLETE, "not compared", described)
+        return _print_result(name, INCOMPLETE, "not compared", described)
     if outcome.status == baseline.WRITTEN:
-        return _print_result(entry, SAME, f"written to {outcome.baseline.path}", [])
+        return _print_result(name, SAME, f"written to {outcome.baseline.path}", [])
     lines, verdict, status = [*outcome.lines()], outcome.status, _STATUS.get(outcome.status, SAME)
     if outcome.status == baseline.NO_FILE:
         verdict = f"there is no {outcome.baseline.path}"
@@ -130,7 +161,7 @@ def _check_function(
         lines.append(f"report: {page.write_outcome(pages, outcome)}")
     if step := outcome.next_step("--update"):
         lines.append(f"next: {step}")
-    return _print_result(entry, status, verdict, lines)
+    return _print_result(name, status, verdict, lines)
 
 
 def _describe_problem(problem: Problem) -> list[str]:
@@ -138,9 +169,9 @@ def _describe_problem(problem: Problem) -> list[str]:
     return [f"{problem.place}: {problem.cause}", *step]
 
 
-def _print_result(entry: CheckedFunction, status: int, verdict: str, lines: list[str]) -> int:
+def _print_result(name: str, status: int, verdict: str, lines: list[str]) -> int:
     out = terminal.console()
-    out.print(f"[bold]{escape(entry.name)}[/]: {escape(verdict)}", soft_wrap=True)
+    out.print(f"[bold]{escape(name)}[/]: {escape(verdict)}", soft_wrap=True)
     for line in lines:
         out.print(f"  {escape(line)}", soft_wrap=True)
     return status

@@ -12,17 +12,20 @@ import tempfile
 import webbrowser
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import FrameType
 
 import click
 
 from tclab.cli import terminal
-from tclab.cli.report_file import require_writable, write_text
+from tclab.cli.output_file import require_writable, write_text
 from tclab.errors import BadRequest
 from tclab.jobs import open_job
 from tclab.model import Job
 from tclab.render.job import page
 
 _WORDS = "tclab.cli.open: words of the command to run"
+#: The signals that end a command and what started it. Windows lacks one.
+_ENDING = [getattr(signal, n) for n in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, n)]
 _FORMATS: Mapping[str, Callable[[Job], str]] = {
     "html": page.html,
     "json": Job.to_json,
@@ -61,7 +64,8 @@ def open_command(
     exported, compressed or in an archive. Neither PyTorch nor the machine of the run is needed.
 
     After ``--`` comes a command instead: it runs with TORCH_TRACE set, and what it wrote is opened.
-    Its output and its exit status pass through.
+    Its output passes through, the findings go to stderr, and the traces stay where it says. Ctrl-C
+    ends the command, and what it wrote until then is opened.
 
     \b
     Ends with: 0 opened, 2 nothing to open; with a command, its own status.
@@ -86,14 +90,16 @@ def open_command(
         if command and paths:
             raise BadRequest("tclab open", "has paths and a command", "give one of them")
         if command:
-            folder = _make_trace_folder()
-            status = _run(command, str(folder))
-            job = _open_traces(folder, command)
-        elif paths:
-            job = open_job(paths)
-        else:
+            paths = (_make_trace_folder(),)
+            status = _run(command, str(paths[0]))
+            _require_traces(paths[0], command)
+        elif not paths:
             step = "name a folder that TORCH_TRACE wrote, or -- and a command"
             raise BadRequest("tclab open", "there is nothing to open", step)
+        job = open_job(paths, snapshots=format_ == "json")
+    except _NothingWritten as problem:
+        terminal.print_error(problem)
+        context.exit(status)
     except BadRequest as problem:
         terminal.print_error(problem)
         context.exit(status or 2)
@@ -107,6 +113,10 @@ def open_command(
     context.exit(status)
 
 
+class _NothingWritten(BadRequest):
+    """A command ended, and compiled nothing."""
+
+
 def _make_trace_folder() -> Path:
     """Return a new folder for traces, below TORCH_TRACE if that is set."""
     parent = os.environ.get("TORCH_TRACE") or None
@@ -115,31 +125,41 @@ def _make_trace_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="tclab-trace-", dir=parent))
 
 
-def _open_traces(folder: Path, command: Sequence[str]) -> Job:
-    """Return the job from the traces that a command wrote. Raises BadRequest if the command
-    compiled nothing.
-    """
+def _require_traces(folder: Path, command: Sequence[str]) -> None:
+    """Say where the traces are. _NothingWritten if the command compiled nothing."""
     if not any(folder.iterdir()):
+        folder.rmdir()
         step = "see whether torch.compile is reached; tclab explain FILE.py says why not"
-        raise BadRequest(command[0], "compiled nothing", step)
+        raise _NothingWritten(command[0], "compiled nothing", step)
     terminal.print_note(f"the traces are in {folder}")
-    return open_job([folder])
 
 
 def _run(command: Sequence[str], folder: str) -> int:
-    """Run a command, and return its exit status, or 128 plus the number of the signal that ended
-    it. Ctrl-C also reaches the command, which ends when it has handled it.
+    """Run a command, and return its exit status; 128 and the number for a signal. A Ctrl-C reaches
+    the command as well, which ends in its own time. Other signals are handed on to it; one that
+    comes again kills it.
     """
+    child: subprocess.Popen[bytes] | None = None
+    handed_on = set()
+
+    def hand_on(number: int, _frame: FrameType | None) -> None:
+        if child and number != signal.SIGINT:
+            child.send_signal(signal.SIGKILL if number in handed_on else number)
+            handed_on.add(number)
+
+    # A handler, since a command would inherit a signal that is ignored.
+    kept = {number: signal.getsignal(number) for number in _ENDING}
     try:
+        for number, handler in kept.items():
+            if handler is not signal.SIG_IGN:
+                signal.signal(number, hand_on)
         child = subprocess.Popen(command, env={**os.environ, "TORCH_TRACE": folder})
-    except OSError as error:
-        raise BadRequest(
-            command[0], f"cannot be run: {error.strerror}", "check the command"
-        ) from error
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
         status = child.wait()
+    except OSError as error:
+        cause = f"cannot be run: {error.strerror}"
+        raise BadRequest(command[0], cause, "check the command") from error
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in kept.items():
+            signal.signal(number, handler)
     sys.stdout.flush()
     return status if status >= 0 else 128 - status

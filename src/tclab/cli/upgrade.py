@@ -11,7 +11,7 @@ import click
 from rich.markup import escape
 from rich.table import Table as Drawn
 
-from tclab.cli import report_file, terminal
+from tclab.cli import output_file, terminal
 from tclab.cli.explaining import steps
 from tclab.cli.explaining.command import explain
 from tclab.compare.config import REQUEST_OPTIONS
@@ -157,13 +157,13 @@ def _compare_all(*, specs: tuple[str, ...], listed: Sequence[str] | None, to: st
     builds = _builds(from_, to, named)
     if output is None and format_ == "html":
         output = Path(f"upgrade-{builds[1].version}.html")
-    path = report_file.require_writable(output) if output else None
+    path = output_file.require_writable(output) if output else None
     maker = EnvironmentMaker(packages, index)
     with steps.display_steps() as on_step:
         sides = [_find_python(build, named, maker, on_step) for build in builds]
         found = [_compare_one(spec, sides, request, seconds, rounds, on_step) for spec in every]
     shown = [each for each in found if each.is_worse or not only_worse]
-    report_file.write_text((page.render_page if format_ == "html" else page.to_json)(shown), path)
+    output_file.write_text((page.render_page if format_ == "html" else page.to_json)(shown), path)
     _print(shown, path)
     return shown
 

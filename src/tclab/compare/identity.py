@@ -30,7 +30,7 @@ from tclab.model import (
 )
 
 if TYPE_CHECKING:
-    from tclab.capturing import Capture
+    from tclab.capturing.read.stages import Stages
     from tclab.capturing.read.units import CompiledKernel, Unit
     from tclab.model import Provenance
 
@@ -62,19 +62,19 @@ _NUMBER = re.compile(r"(?<![\w#.])\d[\d.,]*(?: (?:µs|ms|s|MiB))?\b")
 _STAGES = ("graphs", "forward", "backward", "post_grad")
 
 
-def take_snapshot(
-    capture: Capture, here: Provenance, title: str = "", target: str = ""
-) -> Snapshot:
+def take_snapshot(capture: Stages, here: Provenance, title: str = "", target: str = "") -> Snapshot:
     """Return the identities of everything in `capture`; `here` names its PyTorch and Triton. Only
     kernels that `Capture.compile_kernels` compiled have registers, spills and shared memory.
     """
+    return replace(identify_stages(capture), title=title, target=target,
+                   torch=here.torch, triton=here.triton)  # fmt: skip
+
+
+def identify_stages(capture: Stages) -> Snapshot:
+    """Return the identities of everything in `capture`, without what made it."""
     guards = [guard for each in capture.guards for guard in each]
     peaks = [planned_memory.peak_bytes(unit.output.text) for unit in capture.units]
     return Snapshot(
-        title=title,
-        target=target,
-        torch=here.torch,
-        triton=here.triton,
         breaks=tuple(map(identify_break, capture.breaks)),
         recompiles=tuple(map(identify_recompile, capture.recompiles.recompiles)),
         graphs=tuple(
@@ -197,11 +197,11 @@ def _operator_name(target: str) -> str:
     return _OVERLOAD.sub("", _OVERLOAD.sub("", target))
 
 
-def _count_library_calls(capture: Capture) -> Counter[str]:
+def _count_library_calls(capture: Stages) -> Counter[str]:
     return Counter(k.kernel_name for k in capture.likely_kernels if k.category == "extern")
 
 
-def _identify_kernels(capture: Capture) -> Iterator[KernelIdentity]:
+def _identify_kernels(capture: Stages) -> Iterator[KernelIdentity]:
     for unit in capture.units:
         for kernel in unit.kernels:
             if kernel.category != "extern" and not kernel.facts.is_alternative:

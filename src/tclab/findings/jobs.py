@@ -185,18 +185,19 @@ def _find_waits_for_ranks(job: Job) -> Iterator[Finding]:
     """Yield a finding if the collectives take much longer in one profile than in another. A rank's
     collective lasts from its own arrival until the arrival of the last rank.
     """
-    if len(job.profiles) < 2:
+    by_rank = {each.rank: each for each in job.profiles if each.rank is not None}
+    if len(by_rank) < 2 or len(by_rank) < len(job.profiles):  # not one of each rank of one job
         return
-    slow = max(job.profiles, key=_seconds_in_collectives)
-    fast = min(job.profiles, key=_seconds_in_collectives)
+    slow = max(by_rank.values(), key=_seconds_in_collectives)
+    fast = min(by_rank.values(), key=_seconds_in_collectives)
     longest, shortest = _seconds_in_collectives(slow), _seconds_in_collectives(fast)
     waits = longest - shortest
     if shortest and waits >= _IDLE_SHARE * slow.span:
         yield Finding(
             "ranks-wait",
             f"collectives take {format_seconds(longest)} in {slow.name} and "
-            f"{format_seconds(shortest)} in {fast.name}: the first rank waits in them "
-            "for the second",
+            f"{format_seconds(shortest)} in {fast.name}: rank {slow.rank} waits in them "
+            f"for rank {fast.rank}",
             cost=Cost(waits, "s of the profile", "measured"),
             section="kernels",
         )

@@ -4,13 +4,12 @@ cache key that differ between them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tclab.jobs.process import ReadProcess
+from tclab.jobs.process import Parts, ReadProcess
 from tclab.model import CacheLookup, JobProcess, KeyPart
-
-Parts = Mapping[str, tuple[str, str]]
+from tclab.text.scrub import scrub
 
 #: The part of a key that is the graph itself.
 _GRAPH = "gm"
@@ -60,4 +59,4 @@ def _changed(before: Parts, after: Parts) -> Iterator[KeyPart]:
     """Yield the parts that differ. Settings come first, because their values are readable."""
     names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
     for name in sorted(names, key=lambda name: "config" not in name):
-        yield KeyPart(name, *(side.get(name, ("", ""))[1] for side in (before, after)))
+        yield KeyPart(name, *(scrub(side.get(name, ("", ""))[1]) for side in (before, after)))

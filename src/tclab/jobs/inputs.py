@@ -8,19 +8,22 @@ import gzip
 import io
 import json
 import os
+import re
 import tarfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from tclab.errors import BadRequest
 
 #: The next step of an error, which says how to make a trace.
 _MAKE_ONE = "run the job with TORCH_TRACE=FOLDER set, and open that folder"
-#: A trace's first line begins with one of these letters; the profiler's JSON with a brace.
-_LEVELS = tuple("VIWEC")
+# V1126 03:02:44.762000 600 torch/_dynamo/utils.py:2126] {"chromium_event": {}, "frame_id": 0}
+_HEADER = re.compile(r"^[VIWEC]\d{4} .*?\] ?\{", re.MULTILINE)
+#: So many characters of a log whose begin was cut off are searched for a record.
+_FAR = 2**22
 _ARCHIVES = (".tar", ".tar.gz", ".tgz")
 #: The errors that reading a damaged file can raise.
 DAMAGED = (OSError, EOFError, zlib.error, tarfile.TarError, UnicodeError)
@@ -65,13 +68,17 @@ def _open(file: Path) -> IO[bytes]:
     try:
         return file.open("rb")
     except OSError as error:
-        return io.BufferedReader(_Unreadable(error))
+        return _unreadable(error)
+
+
+def _unreadable(error: Exception) -> IO[bytes]:
+    return io.BufferedReader(_Unreadable(error))
 
 
 class _Unreadable(io.RawIOBase):
     """A stream in place of a file that cannot be opened. Reading it raises the error of opening."""
 
-    def __init__(self, error: OSError) -> None:
+    def __init__(self, error: Exception) -> None:
         self.error = error
 
     def readable(self) -> bool:
@@ -84,34 +91,43 @@ class _Unreadable(io.RawIOBase):
 
 
 def _files_below(folder: Path) -> Iterator[Input]:
-    for place, folders, names in os.walk(folder):
+    closed: list[OSError] = []
+    for place, folders, names in os.walk(folder, onerror=closed.append):
         folders.sort()
         for name in sorted(names):
             file = Path(place, name)
             if not file.is_symlink() and file.is_file():
                 yield Input(str(file.relative_to(folder)), _open(file))
+    for error in closed:
+        yield Input(os.path.relpath(error.filename, folder), _unreadable(error))
 
 
 def _members(archive: Path) -> Iterator[Input]:
+    """Yield the files of an archive; of a damaged one those before the damage, which is last."""
+    found = 0
     try:
         with tarfile.open(archive) as tar:
             for member in tar:
                 stream = tar.extractfile(member) if member.isfile() else None
                 if stream is not None:
+                    found += 1
                     yield Input(member.name, stream)
     except DAMAGED as error:
-        raise BadRequest(str(archive), f"not a readable archive: {error}", _MAKE_ONE) from error
+        if not found:
+            cause = f"not a readable archive: {error}"
+            raise BadRequest(str(archive), cause, _MAKE_ONE) from error
+        yield Input(f"the rest of {archive.name}", _unreadable(error))
 
 
 def kind_of(text: IO[str]) -> str:
-    """Return ``trace``, ``profile`` or '', according to the first line. The position in the file
-    does not change.
-    """
-    first = text.read(4096).lstrip()
+    """Return ``trace``, ``profile`` or '' by how the text begins; the position is kept."""
+    first = text.read(4096)
+    if first.startswith("\t"):  # a payload: the begin of the log was cut off
+        first = next(iter(_HEADER.findall(first + text.read(_FAR))), "")
     text.seek(0)
-    if first.startswith(_LEVELS) and "] {" in first.partition("\n")[0]:
+    if _HEADER.match(first.lstrip()):
         return "trace"
-    return "profile" if first.startswith("{") else ""
+    return "profile" if first.lstrip().startswith("{") else ""
 
 
 def no_trace(path: Path) -> BadRequest:
@@ -119,10 +135,26 @@ def no_trace(path: Path) -> BadRequest:
     return BadRequest(str(path), "has no trace of TORCH_TRACE and no profile of PyTorch", _MAKE_ONE)
 
 
-def read_profile(text: IO[str]) -> list[dict[str, object]]:
-    """Return the events of a profile that PyTorch exported. Raises TypeError for other JSON."""
+@dataclass(frozen=True)
+class Profile:
+    """The events of a profile; `rank` is that of its process, None outside of torch.distributed.
+    `unread` counts the entries that are no events.
+    """
+
+    name: str
+    events: list[dict[str, Any]]
+    rank: int | None = None
+    unread: int = 0
+
+
+def read_profile(name: str, text: IO[str]) -> Profile:
+    """Return the events of a profile that PyTorch exported. TypeError for other JSON."""
     data = json.load(text)
-    events = data.get("traceEvents") if isinstance(data, dict) else None
-    if not isinstance(events, list):
+    entries = data.get("traceEvents") if isinstance(data, dict) else None
+    if not isinstance(entries, list):
         raise TypeError("it has no traceEvents")
-    return [event for event in events if isinstance(event, dict)]
+    events = [each for each in entries if isinstance(each, dict)]
+    distributed = data.get("distributedInfo")
+    rank = distributed.get("rank") if isinstance(distributed, dict) else None
+    known = rank if isinstance(rank, int) and rank >= 0 else None
+    return Profile(name, events, known, len(entries) - len(events))

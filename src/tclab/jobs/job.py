@@ -16,7 +16,7 @@ from tclab.jobs import inputs, ranks
 from tclab.jobs.caches import explain_misses
 from tclab.jobs.process import ReadProcess, read_process
 from tclab.jobs.profile import read_kernels
-from tclab.model import UNREADABLE, Job, JobProcess, map_texts, process_label
+from tclab.model import UNREADABLE, DeviceProfile, Job, JobProcess, map_texts, process_label
 from tclab.text import redaction, user_lines
 
 # os.environ['TORCHINDUCTOR_CACHE_DIR'] = '/tmp/cache'
@@ -33,37 +33,42 @@ class _Read:
     """The inputs that were read so far."""
 
     processes: list[ReadProcess] = field(default_factory=list)
-    profiles: list[tuple[str, list[dict[str, Any]]]] = field(default_factory=list)
+    profiles: list[inputs.Profile] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
     variables: dict[str, str] = field(default_factory=dict)
+    snapshots: bool = False
 
 
-def open_job(paths: Sequence[Path]) -> Job:
+def open_job(paths: Sequence[Path], *, snapshots: bool = False) -> Job:
     """Return the job whose traces and profiles are at `paths`: folders, files, compressed files and
-    archives. Raises BadRequest if there is neither a trace nor a profile.
+    archives; with a snapshot of each process on request. BadRequest where there is neither a trace
+    nor a profile.
     """
-    read = _Read()
+    read = _Read(snapshots=snapshots)
+    same_name = Counter(path.name for path in paths)
     for path in paths:
         before = len(read.processes) + len(read.profiles)
-        prefix = f"{path.name}/" if len(paths) > 1 and path.is_dir() else ""
+        title = path.name if same_name[path.name] == 1 else str(path)
         for each in inputs.find_inputs(path):
-            _read_input(each, prefix, read)
+            if path.is_file() and each.name == path.name:
+                _read_input(each, title, read)
+            else:
+                _read_input(each, f"{title}/{each.name}" if len(paths) > 1 else each.name, read)
         if len(read.processes) + len(read.profiles) == before:
             raise inputs.no_trace(path)
     return _build(read, ", ".join(path.name or str(path) for path in paths))
 
 
-def _read_input(each: inputs.Input, prefix: str, read: _Read) -> None:
-    name = prefix + each.name
+def _read_input(each: inputs.Input, name: str, read: _Read) -> None:
     try:
         text = each.text()
         kind = inputs.kind_of(text)
         if kind == "trace":
-            log = read_log(text)
-            read.processes.append(read_process(name, log))
+            log = read_log(text, all_graphs=read.snapshots)
+            read.processes.append(read_process(name, log, snapshot=read.snapshots))
             read.variables.update(_read_variables(log))
         elif kind == "profile":
-            read.profiles.append((name, inputs.read_profile(text)))
+            read.profiles.append(inputs.read_profile(name, text))
         else:
             read.others.append(f"{name}: neither a trace nor a profile")
     except (*inputs.DAMAGED, *UNREADABLE) as error:
@@ -79,8 +84,8 @@ def _read_variables(log: Log) -> Iterator[tuple[str, str]]:
 
 def _build(read: _Read, title: str) -> Job:
     processes = explain_misses(sorted(read.processes, key=_order))
-    profiles = tuple(read_kernels(name, events, processes) for name, events in read.profiles)
-    job = Job(title, processes, profiles, remarks=tuple(_remarks(read, processes)))
+    profiles = tuple(read_kernels(profile, processes) for profile in read.profiles)
+    job = Job(title, processes, profiles, remarks=tuple(_remarks(read, processes, profiles)))
     job = replace(job, findings=find_in_job(job, tuple(_differences(processes))))
     return _redact(_shorten_paths(job), read.variables)
 
@@ -107,8 +112,13 @@ def _differences(processes: Sequence[JobProcess]) -> Iterator[str]:
         yield f"{names} {two or 'does nothing more'}, where rank {first[0].rank} {one or 'is done'}"
 
 
-def _remarks(read: _Read, processes: Sequence[JobProcess]) -> Iterator[str]:
+def _remarks(
+    read: _Read, processes: Sequence[JobProcess], profiles: Sequence[DeviceProfile]
+) -> Iterator[str]:
     yield from read.others
+    for profile in profiles:
+        if profile.unread:
+            yield f"{profile.name}: {profile.unread:,} events not read: not in the profiler's form"
     for process in processes:
         for reason, number in process.unread.items():
             yield f"{process.name}: {number:,} of {process.records + number:,} not read: {reason}"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tclab.capturing.read.breaks import read_breaks
@@ -15,14 +16,25 @@ from tclab.capturing.read.frames import (
     frames_by_compile,
     traced_stack,
 )
-from tclab.capturing.read.graphs import read_graphs
 from tclab.capturing.read.recompiles import read_recompiles
+from tclab.capturing.read.stages import Stages
 from tclab.capturing.read.times import read_compile_time
-from tclab.capturing.read.units import Unit, read_units
+from tclab.capturing.read.units import Unit
 from tclab.capturing.trace import names
-from tclab.capturing.trace.events import Trace
+from tclab.capturing.trace.events import Event, Trace
 from tclab.capturing.trace.records import Log
-from tclab.model import CacheLookup, JobCompile, JobGraph, JobProcess, SourceLine, source_lines
+from tclab.compare.identity import identify_stages
+from tclab.model import (
+    CacheLookup,
+    Graph,
+    JobCompile,
+    JobGraph,
+    JobProcess,
+    Kernel,
+    Snapshot,
+    SourceLine,
+    source_lines,
+)
 from tclab.text.scrub import scrub
 from tclab.text.user_lines import is_library_file
 
@@ -34,6 +46,11 @@ _KERNEL_PATH = re.compile(r"^# kernel path: \S*?(?P<name>\w+)\.py$")
 _DEFINITION = re.compile(r"^(?P<name>\w+) = async_compile\.")
 # torch version: 2.11.0+cu130
 _VERSION = re.compile(r"^# torch version: (\S+)", re.MULTILINE)
+#: The events of one graph of Inductor's, in their order.
+_GRAPH, _CODE = "inductor_post_grad_graph", "inductor_output_code"
+#: Dynamo's graph, of the same compile.
+_TRACED = "dynamo_output_graph"
+_ANSWERS = ("fx_graph_cache_hit", "fx_graph_cache_miss", "fx_graph_cache_bypass")
 #: The most characters of a value to keep for a part of a key.
 _MOST = 160
 #: The name of a record that a framework adds → the name of the framework.
@@ -43,25 +60,27 @@ _FRAMEWORKS = {
 }
 
 
+#: The parts of a cache's key: name → digest and value.
+Parts = Mapping[str, tuple[str, str]]
+
+
 @dataclass(frozen=True)
 class ReadProcess:
-    """A process, and the parts of the key of each of its look-ups, in the same order. The parts map
-    a name to a digest and a value.
-    """
+    """A process, and the parts of the key of each of its look-ups, in the same order."""
 
     process: JobProcess
-    parts: tuple[Mapping[str, tuple[str, str]], ...]
+    parts: tuple[Parts, ...]
 
 
-def read_process(name: str, log: Log) -> ReadProcess:
-    """Return the process whose log was read, with the parts of its cache keys."""
-    trace = log.trace
+def read_process(name: str, log: Log, *, snapshot: bool = False) -> ReadProcess:
+    """Return what the log of one process says. A `snapshot` needs AOTAutograd's graphs."""
+    trace, torch = log.trace, _read_version(log.trace)
     lookups = list(_read_lookups(trace))
     return ReadProcess(
         JobProcess(
             name=name,
             rank=log.rank,
-            torch=_read_version(trace),
+            torch=torch,
             compiles=tuple(_read_compiles(trace)),
             breaks=read_breaks(trace),
             recompiles=read_recompiles(trace),
@@ -74,9 +93,15 @@ def read_process(name: str, log: Log) -> ReadProcess:
             callers=_read_callers(trace),
             records=sum(log.counts.values()),
             unread=dict(log.unread),
+            snapshot=_take_snapshot(trace, torch) if snapshot else Snapshot(),
         ),
         tuple(parts for _, parts in lookups),
     )
+
+
+def _take_snapshot(trace: Trace, torch: str) -> Snapshot:
+    """Return the identities of a trace. Its findings are in the job."""
+    return replace(identify_stages(Stages(trace)), torch=torch, findings=())
 
 
 def _read_version(trace: Trace) -> str:
@@ -144,27 +169,86 @@ def _failure(data: Mapping[str, Any]) -> str:
 
 
 def _read_graphs(trace: Trace, lookups: Sequence[CacheLookup]) -> Iterator[JobGraph]:
-    units = read_units(trace, read_graphs(trace, "post_grad"), count_work=False)
-    codes = iter([event.payload for event in trace.select("inductor_output_code")])
+    """Yield each graph that Inductor compiled or loaded. Equal ones are read once: a job compiles
+    equal layers, and repeats graphs that it finds in a cache.
+    """
+    known: dict[tuple[str, ...], JobGraph] = {}
     keys = iter([lookup.key for lookup in lookups if lookup.cache == INDUCTOR])
-    for unit in units:
-        code = next(codes, "") if unit.wrapper else ""
-        yield _read_graph(unit, code, next(keys, ""))
+    traced = {event.compile_id: event for event in trace.select(_TRACED)}
+    for group, answered in _group_by_graph(trace):
+        key = next(keys, "") if answered else ""
+        if not group:  # the cache's answer for a graph that the log does not have
+            continue
+        compile_id = group[0].compile_id
+        above = traced.get(compile_id)
+        events = [above, *group] if above else group
+        shown = tuple(event.payload for event in events)
+        if shown not in known:
+            known[shown] = _read_graph(events)
+        yield replace(known[shown], compile_id=compile_id, key=key)
 
 
-def _read_graph(unit: Unit, code: str, key: str) -> JobGraph:
+def _group_by_graph(trace: Trace) -> Iterator[tuple[list[Event[Any]], bool]]:
+    """Yield the events of each graph of Inductor's, and whether its cache answered for it: the
+    graph, its code, the nodes of its kernels and the answer follow each other. A compile that
+    failed, or whose cache is off, has no answer.
+    """
+    group: list[Event[Any]] = []
+    for event in trace.select(_GRAPH, _CODE, names.KERNEL_NODES, *_ANSWERS):
+        if event.name in _ANSWERS:
+            of_group = bool(group) and event.compile_id == group[0].compile_id
+            if group and not of_group:
+                yield group, False
+            yield (group if of_group else []), True
+            group = []
+            continue
+        begins = event.name == _GRAPH or event.name in {each.name for each in group}
+        if group and (begins or event.compile_id != group[0].compile_id):
+            yield group, False
+            group = []
+        if group or event.name in (_GRAPH, _CODE):
+            group.append(event)
+    if group:
+        yield group, False
+
+
+def _read_graph(events: Sequence[Event[Any]]) -> JobGraph:
+    alone = Stages(Trace([*events]))
+    (unit,) = alone.units
     generated = [kernel for kernel in unit.kernels if kernel.category != "extern"]
+    codes = [event.payload for event in alone.trace.select(_CODE)]
     graph = unit.output.graph
-    lines = (node.source for node in graph.nodes if node.source) if graph else ()
+    lines = (node.source for node in graph.nodes if node.source) if graph is not None else ()
+    by_name = _lines_by_name([*alone.graphs, *alone.post_grad])
     return JobGraph(
         compile_id=unit.compile_id,
         direction=unit.direction,
-        key=key,
-        kernels={kernel.kernel_name: kernel.source_lines for kernel in generated},
-        files=dict(_read_kernel_files(code)),
+        kernels={kernel.kernel_name: _lines_of(kernel, unit, by_name) for kernel in generated},
+        files=dict(_read_kernel_files("".join(codes))),
         library_calls=len(unit.kernels) - len(generated),
         lines=tuple(dict.fromkeys(lines)),
     )
+
+
+def _lines_by_name(graphs: Sequence[Graph]) -> dict[str, SourceLine]:
+    """Map the nodes to their lines. A name that has another line in another graph is left out."""
+    lines: dict[str, set[SourceLine]] = defaultdict(set)
+    for node in (node for graph in graphs for node in graph.nodes):
+        if node.source:
+            lines[node.name].add(node.source)
+    return {name: found.pop() for name, found in lines.items() if len(found) == 1}
+
+
+def _lines_of(
+    kernel: Kernel, unit: Unit, by_name: Mapping[str, SourceLine]
+) -> tuple[SourceLine, ...]:
+    """Return the lines that a kernel computes in all of its calls. Its definition names only those
+    of the first one.
+    """
+    calls = unit.output.calls_to(kernel.kernel_name)
+    named = (name for call in calls for name in unit.output.sources_of_call(call))
+    lines = {*kernel.source_lines, *(by_name[name] for name in named if name in by_name)}
+    return tuple(sorted(lines, key=lambda line: (line.file, line.line)))
 
 
 def _read_kernel_files(code: str) -> Iterator[tuple[str, str]]:
@@ -181,15 +265,18 @@ def _read_kernel_files(code: str) -> Iterator[tuple[str, str]]:
 # ------------------------------------------------------------------------------ caches
 
 
-def _read_lookups(trace: Trace) -> Iterator[tuple[CacheLookup, Mapping[str, tuple[str, str]]]]:
+def _read_lookups(trace: Trace) -> Iterator[tuple[CacheLookup, Parts]]:
+    parts_of: dict[str, Parts] = {}
     for event in read_cache_events(trace):
         key = str(event.data.get("key") or "")
         lookup = CacheLookup(event.compile_id, event.cache, event.state, key, clean(event.reason))
-        yield lookup, dict(_read_parts(event.data.get("components") or ()))
+        if not key or key not in parts_of:  # equal keys have equal parts
+            parts_of[key] = dict(_read_parts(event.data.get("components") or ()))
+        yield lookup, parts_of[key]
 
 
 def _read_parts(components: object) -> Iterator[tuple[str, tuple[str, str]]]:
     if isinstance(components, list):
         for component in components:
             if match := _PART.match(str(component)):
-                yield match["name"], (match["digest"], scrub(match["value"][:_MOST]))
+                yield match["name"], (match["digest"], match["value"][:_MOST])

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tclab.jobs.inputs import Profile
 from tclab.model import DeviceKernel, DeviceProfile, JobGraph, JobProcess
 
 Event = Mapping[str, Any]
@@ -45,12 +46,13 @@ class _Sum:
     category: str = ""
 
 
-def read_kernels(
-    name: str, events: Sequence[Event], processes: Sequence[JobProcess]
-) -> DeviceProfile:
-    """Return the kernels of a profile by name, the longest time first."""
-    device = [e for e in events if e.get("cat") in _ON_DEVICE and _is_span(e)]
-    launches = dict(_launches(events))
+def read_kernels(profile: Profile, processes: Sequence[JobProcess]) -> DeviceProfile:
+    """Return the kernels of a profile by name, the longest time first. They are those of the graphs
+    of its own rank, where that is known.
+    """
+    on_device = [e for e in profile.events if e.get("cat") in _ON_DEVICE]
+    device = [e for e in on_device if _is_span(e)]
+    launches = dict(_launches(profile.events))
     sums: dict[tuple[str, _Launch], _Sum] = defaultdict(_Sum)
     for event in device:
         number = _external_id(event)
@@ -59,9 +61,16 @@ def read_kernels(
         total.times += 1
         total.seconds += event["dur"] * _SECONDS
         total.category = event["cat"]
-    graphs = _Graphs.of(processes).with_keys_of(launches.values())
+    own = [each for each in processes if each.rank == profile.rank is not None]
+    graphs = _Graphs.of(own or processes).with_keys_of(launches.values())
     kernels = [graphs.join(name, launch, total) for (name, launch), total in sums.items()]
-    return replace(_measure_span(device), name=name, kernels=tuple(_merge(kernels)))
+    return replace(
+        _measure_span(device),
+        name=profile.name,
+        kernels=tuple(_merge(kernels)),
+        rank=profile.rank,
+        unread=profile.unread + len(on_device) - len(device),
+    )
 
 
 def _is_span(event: Event) -> bool:

@@ -12,6 +12,7 @@ from tclab.model.codec import kind, read_json, write_json
 from tclab.model.compiles import Breaks, Recompiles
 from tclab.model.findings import Finding
 from tclab.model.reports import CompileTime
+from tclab.model.snapshots import Snapshot
 
 JOB_FORMAT = "tclab job 1"
 
@@ -101,7 +102,7 @@ class JobProcess:
     the number of records that were not. `collectives` are the schedules of the graphs that
     communicate; `frameworks` are the libraries that added records of their own. `callers` maps a
     compiled function of a library, ``file:function``, to the line of the job's own code that called
-    it.
+    it. `snapshot` holds the identities of all its compiles; it is empty if nobody asked for it.
     """
 
     kind: ClassVar[str]
@@ -120,6 +121,7 @@ class JobProcess:
     callers: Mapping[str, SourceLine] = field(default_factory=dict)
     records: int = 0
     unread: Mapping[str, int] = field(default_factory=dict)
+    snapshot: Snapshot = field(default_factory=Snapshot)
 
     @property
     def seconds(self) -> float:
@@ -178,7 +180,8 @@ class DeviceProfile:
     """A profile: its kernels, the longest time first. `span` is the seconds from the begin of the
     first kernel to the end of the last one, and `busy` the seconds of `span` in which a kernel ran.
     `gap` is the longest time in seconds without a kernel, which lies between the two kernels
-    `gap_between`.
+    `gap_between`. `rank` is the rank of its process, None outside of torch.distributed. `unread`
+    counts the events that are not in the profiler's form.
     """
 
     kind: ClassVar[str]
@@ -188,6 +191,8 @@ class DeviceProfile:
     busy: float = 0.0
     gap: float = 0.0
     gap_between: tuple[str, ...] = ()
+    rank: int | None = None
+    unread: int = 0
 
     @property
     def seconds(self) -> float:

@@ -21,6 +21,10 @@ _FRAGMENT = re.compile(r"^#\s+%(\w+) : .*?= call_\w+\[")
 _HANDLE = re.compile(r"# \[Provenance debug handles\] (\S+)")
 #         # [Provenance debug handles] triton_per_fused_relu_sum_0:2
 _HANDLE_LINE = re.compile(rf"^\s*{_HANDLE.pattern}\n", re.MULTILINE)
+#             # Topologically Sorted Source Nodes: [matmul], Original ATen: [aten.mm]
+_SOURCES = re.compile(r"^ *# Topologically Sorted Source Nodes: \[(\w[\w, ]*)\]")
+#: The most lines from that comment to its call: a stream, and what else is prepared.
+_MOST_BETWEEN = 4
 # triton_per_fused_relu_sum_0
 _NUMBER = re.compile(r"_\d+$")
 _LIBRARY_PREFIXES = ("extern_kernels.", "torch.ops.")
@@ -123,12 +127,14 @@ class OutputCode:
         positions = sorted(
             self._node_positions[name] for name in names if name in self._node_positions
         )
-        return [self.graph.nodes[position] for position in positions] if self.graph else []
+        return (
+            [self.graph.nodes[position] for position in positions] if self.graph is not None else []
+        )
 
     @cached_property
     def _node_positions(self) -> dict[str, int]:
         """Map each node's name to its position in the graph."""
-        nodes = self.graph.nodes if self.graph else ()
+        nodes = self.graph.nodes if self.graph is not None else ()
         return {node.name: position for position, node in enumerate(nodes)}
 
     def _handle(self, call: ast.Call) -> str:
@@ -166,6 +172,17 @@ class OutputCode:
                 break
             comment_lines.insert(0, text.strip())
         return comment_lines
+
+    def sources_of_call(self, call: ast.Call) -> list[str]:
+        """Return the names of the nodes that the comment above a call names: those of Dynamo's
+        graph, or of this one for a gradient. Inductor writes it for a GPU.
+        """
+        for text in reversed(self.lines[: call.lineno - 1][-_MOST_BETWEEN:]):
+            if found := _SOURCES.search(text):
+                return found[1].split(", ")
+            if ".run(" in text:  # of another call
+                break
+        return []
 
     def calls_to(self, name: str) -> list[ast.Call]:
         """Return all calls of the kernel with this name."""
@@ -218,17 +235,15 @@ def _device(call: ast.Call, kind: str) -> str:
 
 
 def _find_calls(tree: ast.Module) -> tuple[ast.Call, ...]:
-    """Return the calls that are statements or assigned values within functions, from top to
-    bottom.
-    """
-    calls: dict[tuple[int, int], ast.Call] = {}
-    for function in ast.walk(tree):
-        if isinstance(function, ast.FunctionDef):
-            for statement in ast.walk(function):
-                value = getattr(statement, "value", None)
-                if isinstance(statement, (ast.Expr, ast.Assign)) and isinstance(value, ast.Call):
-                    calls[value.lineno, value.col_offset] = value
-    return tuple(calls[position] for position in sorted(calls))
+    """Return the calls in functions that are statements or assigned values, top to bottom."""
+    functions = (node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef)))
+    calls = [
+        node.value
+        for function in functions
+        for node in ast.walk(function)
+        if isinstance(node, (ast.Expr, ast.Assign)) and isinstance(node.value, ast.Call)
+    ]
+    return tuple(sorted(calls, key=lambda call: (call.lineno, call.col_offset)))
 
 
 def _called_kernel(call: ast.Call) -> str:
@@ -238,4 +253,8 @@ def _called_kernel(call: ast.Call) -> str:
 
 def dotted_name(value: ast.expr) -> str:
     """Return a dotted name such as ``a.b.c`` as text; an empty string for other expressions."""
-    return ast.unparse(value) if isinstance(value, (ast.Name, ast.Attribute)) else ""
+    parts = []
+    while isinstance(value, ast.Attribute):
+        parts.append(value.attr)
+        value = value.value
+    return ".".join([value.id, *reversed(parts)]) if isinstance(value, ast.Name) else ""

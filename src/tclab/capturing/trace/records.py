@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,16 +27,22 @@ _CONTEXT_KEYS = {
 _HEADER = re.compile(r"^[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ [^\]]*\] ?(?P<json>.*)$")
 # utils_device.CURRENT_DEVICE == None    # _dynamo/output_graph.py:1122 in init_ambient_guards
 _TORCH_FILE = re.compile(r"# ((?:_\w+|autograd|distributed|fx|nn|optim|utils)/[\w/]+\.py):\d+ in ")
+#: The record that says which nodes a kernel computes, where INDUCTOR_PROVENANCE asked for it.
+_KERNEL_NODES = "inductor_provenance_tracking_node_mappings"
 #: The names of the records from whose payloads a job is read. Other records are only counted.
 _READ = frozenset({
     *(names.START, names.METRICS, names.CHROME, names.CREATED_SYMBOL, "bwd_compilation_metrics"),
-    *("dynamo_output_graph", "inductor_post_grad_graph", "inductor_output_code"),
+    *("dynamo_output_graph", "inductor_post_grad_graph", "inductor_output_code", _KERNEL_NODES),
     *("dynamo_graph_break_reason", "recompile_reasons", "dynamo_cpp_guards_str"),
     *("fx_graph_cache_hit", "fx_graph_cache_miss", "fx_graph_cache_bypass"),
     *("aotautograd_cache_hit", "aotautograd_cache_miss", "aotautograd_cache_bypass"),
     *("inductor_collective_schedule", "fx_graph_runnable", "after_post_grad_graph"),
     *("vllm_compilation_config", "vllm_piecewise_split_graph", "torch_version"),
 })  # fmt: skip
+#: AOTAutograd's graphs, which only the stages of a compile and its snapshot name.
+_AOT_GRAPHS = frozenset(
+    {"aot_joint_graph", "aot_forward_graph", "aot_inference_graph", "aot_backward_graph"}
+)
 #: Name of a record in PyTorch 2.9 and earlier → its name now.
 _RENAMED = {"after_post_grad_graph": "inductor_post_grad_graph"}
 _METRICS = (names.METRICS, "bwd_compilation_metrics")
@@ -83,7 +90,7 @@ class Log:
 
     `rank` is the rank of the process, None outside of torch.distributed. `counts` maps a name to
     the number of records with it, `unread` a reason to the number of records that could not be
-    read.
+    read. `read` are the names of the records that become events.
     """
 
     trace: Trace = field(default_factory=Trace)
@@ -91,6 +98,7 @@ class Log:
     counts: Counter[str] = field(default_factory=Counter)
     unread: Counter[str] = field(default_factory=Counter)
     files: dict[int, str] = field(default_factory=dict)
+    read: frozenset[str] = _READ
     _texts: dict[str, str] = field(default_factory=dict, repr=False)
 
     def add(self, header: str, payload: str) -> None:
@@ -117,24 +125,37 @@ class Log:
             # keep PyTorch's numbers of frames, because a profile has the same
             self.trace.frames.setdefault(frame, frame)
         name = _name(meta)
-        if name not in _READ:
+        if name not in self.read:
             self.counts[name] += 1
             return
-        text = self._texts.setdefault(payload, payload)
-        add_record(self.trace, meta, text, lambda: self.files)
-        if not _has_fields(self.trace.events[-1]):
-            self.trace.events.pop()
-            raise TypeError(name)
-        self.counts[name] += 1
-        if name == names.CHROME or name in _RENAMED:
-            self._rewrite_last_event()
-
-    def _rewrite_last_event(self) -> None:
+        if name != names.CHROME:
+            payload = self._texts.setdefault(payload, payload)
+        add_record(self.trace, meta, payload, lambda: self.files)
         event = self.trace.events.pop()
-        if event.name == names.CHROME:
-            data = {key: event.data[key] for key in _OF_CHROME if key in event.data}
-            event = replace(event, data=data, payload="")
-        self.trace.events.append(replace(event, name=_RENAMED.get(event.name, event.name)))
+        if not _has_fields(event):
+            raise TypeError(name)
+        self.trace.events.append(_shorten(event))
+        self.counts[name] += 1
+
+
+def _shorten(event: Event[Any]) -> Event[Any]:
+    """Return an event without what nobody reads, under the name that it has today."""
+    if event.name == names.CHROME:
+        data = {key: event.data[key] for key in _OF_CHROME if key in event.data}
+        return replace(event, data=data, payload="")
+    if event.name == _KERNEL_NODES:
+        nodes = _read_kernel_nodes(event.payload)
+        return replace(event, name=names.KERNEL_NODES, data=nodes)
+    new_name = _RENAMED.get(event.name)
+    return replace(event, name=new_name) if new_name else event
+
+
+def _read_kernel_nodes(payload: str) -> dict[str, tuple[str, ...]]:
+    """Return ``kernel:handle`` → the names of the nodes that it computes; nothing for a graph that
+    a cache had without them. ValueError, TypeError or AttributeError for another payload.
+    """
+    nodes = (json.loads(payload or "null") or {}).get("cppCodeToPost") or {}
+    return {str(kernel): tuple(map(str, computed)) for kernel, computed in nodes.items()}
 
 
 def _has_fields(event: Event[Any]) -> bool:
@@ -150,13 +171,16 @@ def _has_fields(event: Event[Any]) -> bool:
     return event.name not in _METRICS or isinstance(data, dict)
 
 
-def read_log(lines: Iterable[str]) -> Log:
+def read_log(lines: Iterable[str], *, all_graphs: bool = False) -> Log:
     """Read the lines of a log. The log may be cut off, and may have records that PyTorch did not
-    write.
+    write. With `all_graphs`, AOTAutograd's graphs are among the events.
     """
-    log = Log()
-    for header, payload in _split_records(lines, log.unread):
-        log.add(header, payload)
+    log = Log(read=_READ | _AOT_GRAPHS if all_graphs else _READ)
+    try:
+        for header, payload in _split_records(lines, log.unread):
+            log.add(header, payload)
+    except (OSError, EOFError, zlib.error):  # a compressed log that was cut
+        log.unread["the rest, since the file is damaged"] += 1
     short_names = dict(_short_names(log.trace, [*log.files.values()]))
     log.trace.add(names.FILES, short_names, "", (None, None))
     return log
@@ -167,7 +191,7 @@ def _split_records(lines: Iterable[str], unread: Counter[str]) -> Iterator[tuple
     header: str | None = None
     payload: list[str] = []
     for line in lines:
-        if line.startswith("\t"):
+        if line.startswith("\t") and header is not None:
             payload.append(line[1:])
         elif match := _HEADER.match(line):
             if header is not None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from tclab.cli import report_file, terminal
+from tclab.cli import output_file, report_file, terminal
 from tclab.cli.explaining import interrupts, steps
 from tclab.cli.explaining.summary import print_summary, print_warnings
 from tclab.cli.explaining.watch import watch
@@ -156,7 +156,7 @@ def explain(
             watch(request, path, port=port, open_=open_)
             return
         report, content = _make_report(request, warnings, format_, interrupted)
-        report_file.write_text(content, path)
+        output_file.write_text(content, path)
     if format_ in ("json", "brief") or path is not None:
         print_summary(report, path)
     if open_ and path is not None:

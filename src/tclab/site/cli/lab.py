@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from tclab import render
-from tclab.cli import EXIT_STATUS, report_file, terminal
+from tclab.cli import EXIT_STATUS, output_file, terminal
 from tclab.errors import BadRequest
 from tclab.site import run_views
 from tclab.site.cli import lab_verdict
@@ -140,7 +140,7 @@ def _judge_model(spec: str, plan: Plan, seconds: float) -> int:
     terminal.console().print(render.text(judged.findings), markup=False, soft_wrap=True)
     path = Path(f"{Path(spec.partition(':')[0]).stem}-findings.html")
     page = capstone.page(judged, spec)
-    report_file.replace_file(path, page, str(path), "run it in a folder that is yours")
+    output_file.replace_file(path, page, str(path), "run it in a folder that is yours")
     terminal.console().print(f"the findings are in {path}", soft_wrap=True)
     return 0 if judged.passed else 1
 

@@ -1,0 +1,106 @@
+"""A command that `tclab open` runs: its output, its exit status, and the signals that end it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.jobs.job_files import SRC
+from tests.jobs.test_inputs import LOG, RECORDS
+
+#: A program that writes a prepared log as its trace, says its number, and waits.
+WAITING = """
+import os, pathlib, sys, time
+pathlib.Path(os.environ["TORCH_TRACE"], "new.log").write_text(pathlib.Path(sys.argv[1]).read_text())
+print(os.getpid(), flush=True)
+time.sleep(float(sys.argv[2]))
+sys.exit(7)
+"""
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> str:
+    """A prepared log."""
+    path = tmp_path / LOG
+    path.write_text("".join(RECORDS), encoding="utf-8")
+    return str(path)
+
+
+def start(folder: Path, *words: str) -> subprocess.Popen[str]:
+    """Start ``tclab open -- python -c …`` in a process group of its own, as a terminal does."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "tclab", "open", "--", *words],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(SRC), "TORCH_TRACE": str(folder)},
+    )  # fmt: skip
+
+
+def test_output_and_status_pass_through(tmp_path: Path, log: str) -> None:
+    old = tmp_path / "traces"
+    old.mkdir()
+    (old / "old.log").write_text("".join(RECORDS), encoding="utf-8")
+    output, errors = (job := start(old, sys.executable, "-c", WAITING, log, "0")).communicate()
+    assert job.returncode == 7
+    assert output.strip().isdigit()
+    assert "1 process; 1 compile" in errors  # not that of the old log
+    (folder,) = re.findall(r"the traces are in (\S+)", errors)
+    assert [each.name for each in Path(folder).iterdir()] == ["new.log"]
+    assert Path(folder).parent == old
+
+
+@pytest.mark.parametrize("status", [0, 5])
+def test_a_command_that_compiles_nothing_keeps_its_status(tmp_path: Path, status: int) -> None:
+    job = start(tmp_path / "new", sys.executable, "-c", f"raise SystemExit({status})")
+    assert "compiled nothing" in job.communicate()[1]
+    assert job.returncode == status
+    assert not any((tmp_path / "new").iterdir())
+
+
+def test_a_command_that_is_not_there(tmp_path: Path) -> None:
+    job = start(tmp_path, str(tmp_path / "no-such-program"))
+    assert "cannot be run" in job.communicate()[1]
+    assert job.returncode == 2
+
+
+def interrupt_group(job: subprocess.Popen[str]) -> None:
+    os.killpg(job.pid, signal.SIGINT)
+
+
+def terminate(job: subprocess.Popen[str]) -> None:
+    os.kill(job.pid, signal.SIGTERM)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups of this kind")
+@pytest.mark.parametrize(("end", "status"), [(interrupt_group, 130), (terminate, 143)])
+def test_a_signal_ends_both_and_what_was_written_is_opened(
+    tmp_path: Path, log: str, end: Callable[[subprocess.Popen[str]], None], status: int
+) -> None:
+    job = start(tmp_path, sys.executable, "-c", WAITING, log, "600")
+    assert job.stdout is not None
+    child = int(job.stdout.readline())
+    end(job)
+    errors = job.communicate(timeout=60)[1]
+    assert job.returncode == status
+    assert "1 process; 1 compile" in errors
+    with pytest.raises(ProcessLookupError):
+        os.kill(child, 0)
+
+
+def test_a_second_signal_kills_a_command_that_stays(tmp_path: Path, log: str) -> None:
+    stubborn = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + WAITING
+    job = start(tmp_path, sys.executable, "-c", stubborn, log, "600")
+    assert job.stdout is not None
+    job.stdout.readline()
+    terminate(job)
+    with pytest.raises(subprocess.TimeoutExpired):
+        job.wait(1)
+    terminate(job)
+    assert "the traces are in" in job.communicate(timeout=60)[1]
+    assert job.returncode == 137
