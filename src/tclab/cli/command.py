@@ -99,6 +99,7 @@ def tclab(context: click.Context, root: Path | None) -> None:
       tclab explain my_model.py:forward     open a function of your own
       tclab diff h200.json a100.json        two of its reports, side by side
       tclab open traces/                    a real run's TORCH_TRACE and profiles
+      tclab diff run1/ run2/                two runs, by their TORCH_TRACE
       tclab upgrade my_model.py:f --to 2.15.0   what another PyTorch makes of it
       tclab check compiled.toml             whether your compiles are as they were
       tclab lab start 1                     an exercise; tclab lab check 1 FILE
