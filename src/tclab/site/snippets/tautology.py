@@ -69,9 +69,10 @@ def _combine(known: Iterable[bool | None], *, decides: bool) -> bool | None:
 
 
 def _compare(op: ast.cmpop, left: ast.expr, right: ast.expr) -> bool | None:
-    if isinstance(op, (ast.Is, ast.Eq, ast.LtE, ast.GtE)) and _is_length(left):
-        same = ast.dump(left) == ast.dump(right)
-        if same or (isinstance(op, ast.GtE) and _literal_truth(right) is False):
+    if isinstance(op, (ast.Is, ast.Eq, ast.LtE, ast.GtE)) and _is_fixed(left):
+        if ast.dump(left) == ast.dump(right):
+            return True
+        if isinstance(op, ast.GtE) and _is_length(left) and _literal_truth(right) is False:
             return True
     try:
         return bool(_COMPARES[type(op)](_evaluate(left), _evaluate(right)))
@@ -79,14 +80,15 @@ def _compare(op: ast.cmpop, left: ast.expr, right: ast.expr) -> bool | None:
         return None
 
 
-def _is_length(node: ast.expr) -> bool:
-    """Return whether the expression is a ``len(…)`` without another call inside, which is never
-    negative and equals itself.
-    """
-    match node:
-        case ast.Call(func=ast.Name("len"), args=[ast.Name() | ast.Attribute() | ast.Subscript()]):
-            return True
-    return False
+def _is_fixed(node: ast.expr) -> bool:
+    """Return whether the expression has one value in one test: it calls no function but ``len``."""
+    calls = (each for each in ast.walk(node) if isinstance(each, (ast.Call, ast.Await)))
+    return all(map(_is_length, calls))
+
+
+def _is_length(node: ast.AST) -> bool:
+    """Return whether the expression is a ``len(…)``, which is never negative."""
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == "len"
 
 
 def _evaluate(node: ast.expr) -> Any:
@@ -125,6 +127,12 @@ def _literal_truth(node: ast.expr) -> bool | None:
 
 # --------------------------------------------------------------------------- values
 
+
+def is_mock(value: object) -> bool:
+    """Whether a value is made by `unittest.mock`: it is, equals and does what the file says."""
+    return "unittest.mock" in {getattr(kind, "__module__", "") for kind in type(value).__mro__}
+
+
 _NEVER_FALSE = (Iterator, AsyncIterator, Awaitable, ModuleType)
 
 
@@ -137,6 +145,8 @@ def describe_always_true(value: object) -> str:
         return "NotImplemented, which is true though nothing was compared: write it as a == b"
     if isinstance(value, tuple) and value:
         return f"a tuple of {len(value)}, which is true whatever stands in it: compare it"
+    if is_mock(value):
+        return f"a {kind.__name__}, which the file itself made up: assert what the run showed"
     can_be_false = hasattr(kind, "__bool__") or hasattr(kind, "__len__")
     if isinstance(value, type) or (not can_be_false and _is_never_false(value)):
         name = getattr(value, "__name__", "")
