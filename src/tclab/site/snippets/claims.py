@@ -141,13 +141,9 @@ class ClaimRegister:
         """Count the elements of a tensor that a claim's test looks at."""
         return self._tally.count_elements(place, name, value)
 
-    def note_side(self, place: int, value: Value) -> Value:
-        """Note a side of a ``==`` in a claim's test."""
-        return self._tally.note_side(place, value)
-
-    def note_mock(self, value: Value) -> Value:
-        """Note a side of a ``!=`` in a claim's test."""
-        return self._tally.note_mock(value)
+    def note_side(self, place: int, equal: bool, value: Value) -> Value:
+        """Note a side of a ``==``, or of a ``!=``, in a claim's test."""
+        return self._tally.note_side(place, equal, value)
 
     def break_claim(self, name: str, why: str) -> None:
         """Mark a claim as broken for the rest of the run. The first reason is kept."""

@@ -14,7 +14,12 @@ from contextlib import suppress
 from types import GeneratorType
 from typing import Any, TypeVar
 
-from tclab.site.snippets.tautology import describe_always_true, is_mock
+from tclab.site.snippets.tautology import (
+    describe_always_true,
+    describe_other_kind,
+    describe_same,
+    is_mock,
+)
 
 Value = TypeVar("Value")
 
@@ -36,7 +41,7 @@ class Tally:
         self._open: Counter[int] = Counter()  # the number of items that can be false
         self._last: dict[int, str] = {}  # the reason why the last item is always true, or ''
         self._sides: defaultdict[int, list[object]] = defaultdict(list)  # of the current comparison
-        self._different: dict[int, bool] = {}  # whether two objects were compared at least once
+        self._vacuous: dict[int, str] = {}  # why a comparison was true each time, or ''
         self._mocks: set[str] = set()
 
     def count_items(
@@ -76,29 +81,23 @@ class Tally:
         self._open[place] += number
         return value
 
-    def note_side(self, place: int, value: Value) -> Value:
-        """Note a side of a ``==``; return it."""
+    def note_side(self, place: int, equal: bool, value: Value) -> Value:
+        """Note a side of a ``==`` or, with `equal` false, of a ``!=``; return it."""
+        if is_mock(value):
+            self._mocks.add(type(value).__name__)
         sides = self._sides[place]
         sides.append(value)
         if len(sides) == 2:
-            left, right = sides
-            self._different[place] = self._different.get(place) or not _is_one_object(left, right)
+            why = describe_same(*sides) if equal else describe_other_kind(*sides)
+            self._vacuous[place] = why if self._vacuous.get(place, why) else ""
             sides.clear()
-        return self.note_mock(value)
-
-    def note_mock(self, value: Value) -> Value:
-        """Note a value if it is a mock; return it."""
-        if is_mock(value):
-            self._mocks.add(type(value).__name__)
         return value
 
     def describe_comparison(self) -> str:
         """Say why a comparison says nothing of the run, with the next step; '' if each does."""
         if self._mocks:
             return f"a comparison with a {min(self._mocks)}, which the file itself made up"
-        if not all(self._different.values()):
-            return "a comparison of one object with itself: compare with a copy, or say it with is"
-        return ""
+        return next(filter(None, self._vacuous.values()), "")
 
     def describe_nothing(self) -> str:
         """Return which part of the test had no items, and the next step; '' if each part had
@@ -120,14 +119,6 @@ class Tally:
             if decided and (why := self._last.get(place)):
                 return why
         return ""
-
-
-def _is_one_object(left: object, right: object) -> bool:
-    """Whether both are the same list, tensor or other value that can change. Equal numbers, texts
-    and tuples may be one object, too.
-    """
-    changes = type(left).__hash__ is None or hasattr(left, "numel")
-    return left is right and changes
 
 
 class QuantifierCounter(ast.NodeTransformer):
@@ -164,7 +155,7 @@ class QuantifierCounter(ast.NodeTransformer):
             case ast.Call(func=ast.Attribute(attr=name), args=[left, right, *_]):
                 if name in _COMPARING:
                     left = self._wrap_elements(left, name)
-                    node.args[:2] = self._wrap_sides([left, right])
+                    node.args[:2] = self._wrap_sides([left, right], equal=True)
             case ast.Call(func=ast.Name("min" | "max" as name)):
                 if "default" in {keyword.arg for keyword in node.keywords}:
                     self._wrap_items(node, name)
@@ -184,11 +175,9 @@ class QuantifierCounter(ast.NodeTransformer):
                 node.left = self._wrap_set(small)
             case ast.Compare(ops=[ast.GtE()], comparators=[small]):
                 node.comparators = [self._wrap_set(small)]
-            case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
-                node.left, *node.comparators = self._wrap_sides([left, right])
-            case ast.Compare(left=left, ops=[ast.NotEq()], comparators=[right]):
-                node.left = register_call("note_mock", left, left)
-                node.comparators = [register_call("note_mock", right, right)]
+            case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as op], comparators=[right]):
+                equal = isinstance(op, ast.Eq)
+                node.left, *node.comparators = self._wrap_sides([left, right], equal=equal)
         return node
 
     def _wrap_items(self, call: ast.Call, name: str) -> None:
@@ -205,9 +194,11 @@ class QuantifierCounter(ast.NodeTransformer):
     def _wrap_elements(self, value: ast.expr, name: str) -> ast.expr:
         return register_call("count_elements", value, self._place(), ast.Constant(name), value)
 
-    def _wrap_sides(self, sides: list[ast.expr]) -> list[ast.expr]:
+    def _wrap_sides(self, sides: list[ast.expr], *, equal: bool) -> list[ast.expr]:
         place = self._place()
-        return [register_call("note_side", side, place, side) for side in sides]
+        return [
+            register_call("note_side", side, place, ast.Constant(equal), side) for side in sides
+        ]
 
     def _wrap_set(self, small: ast.expr) -> ast.expr:
         return register_call("count_set", small, self._place(), small)
