@@ -5,6 +5,7 @@ that do not use it, too: so it imports no torch, and tclab only when a test need
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -142,12 +143,17 @@ class _PytestRun:
                 file.write(_markdown_table(self.failures))
         if os.environ.get("GITHUB_ACTIONS") == "true":
             for test, text in self.failures:
-                escaped = text.replace("%", "%25").replace("\n", "%0A")
-                terminalreporter.write_line(f"::error title={test}::{escaped}")
+                title = _escape(test).replace(":", "%3A").replace(",", "%2C")
+                terminalreporter.write_line(f"::error title={title}::{_escape(text)}")
 
 
 def _strip_version(path: Path) -> str:
     return str(path.resolve()).rpartition(".torch")[0]
+
+
+def _escape(text: str) -> str:
+    """Return text as the message of a workflow command of GitHub, which is one line."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _markdown_table(failures: list[tuple[str, str]]) -> str:
@@ -155,6 +161,14 @@ def _markdown_table(failures: list[tuple[str, str]]) -> str:
     rows = []
     for test, text in failures:
         lines = [*text.splitlines(), ""]
-        rows.append(f"| `{test}` | {lines[0]} | {lines[1]} |".replace("\n", " "))
+        cells = map(_markdown_code, (test, *lines[:2]))
+        rows.append(f"| {' | '.join(cells)} |")
     head = ["| test | what | first |", "| --- | --- | --- |"]
     return "\n".join(["", *head, *rows, ""])
+
+
+def _markdown_code(text: str) -> str:
+    """Return text as code for a cell of a table, where no part of it is Markdown or HTML."""
+    ticks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    escaped = " ".join(text.replace("|", "\\|").split())
+    return f"{ticks} {escaped} {ticks}" if len(ticks) > 1 else f"`{escaped}`" if escaped else ""

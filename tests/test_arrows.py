@@ -68,7 +68,8 @@ THIRD_PARTY: dict[str, set[str]] = {
 LIBRARY: dict[str, set[str]] = {
     "tclab.errors": set(),
     "tclab.model": {"tclab.errors"},
-    "tclab.system.imports": set(),
+    "tclab.system.opened_files": set(),
+    "tclab.system.imports": {"tclab.system.opened_files"},
     "tclab.system.files": set(),
     "tclab.system.streams": set(),
     "tclab.system.threads": set(),

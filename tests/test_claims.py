@@ -149,11 +149,27 @@ def test_a_claim_that_an_error_before_it_kept_from_running_was_not_reached() -> 
         ("any(n and check for n in range(3))", "the function check, which"),
         ("all([check, Odd().way])", "the method way, which"),
         ("all(zip([1], [2]))", "a tuple of 2, which"),
+        ("again([]) == again([])", "a comparison of one object with itself"),
+        ("all(a == b for a, b in [(some, some)])", "a comparison of one object with itself"),
+        ("torch.equal(ones, ones.detach_() )", "of one object with itself"),
+        ("(ones[5:] > 9).all()", "all() had nothing to look at"),
+        ("torch.all(ones[5:] > 9)", "all() had nothing to look at"),
+        ("torch.allclose(ones[5:], -ones[5:])", "allclose() had nothing to look at"),
+        ("numpy.array_equal(numpy.ones(0), numpy.zeros(0))", "array_equal() had nothing to"),
+        ("MagicMock().graphs != 3", "a comparison with a MagicMock"),
+        ("len(some) == ANY", "a comparison with a _ANY"),
+        ("len(pair) != '2'", "a comparison of int with str, which are never equal"),
+        ("some != (1, 2)", "a comparison of list with tuple, which are never equal"),
+        ("MagicMock()", "a MagicMock, which the file itself made up"),
     ],
 )
 def test_what_is_true_whatever_a_run_does_is_refused_when_it_runs(test: str, said: str) -> None:
     functions = "def check(): return False\ndef gen(): yield\nclass Odd:\n  def way(self): 0\n"
-    before = f"import ast\n{functions}pair = (1 == 2, 'x')\n"
+    imports = "import ast, numpy, torch\nfrom unittest.mock import ANY, MagicMock\n"
+    values = (
+        "pair = (1 == 2, 'x')\nsome, ones = [1], torch.ones(1)\ndef again(x, kept=[]): return kept"
+    )
+    before = f"{imports}{functions}{values}\n"
     noted, namespace = ran(f"{before}# claim: it\nassert {test}\nlast = 1\n")
     assert not noted["it"].held
     assert said in noted["it"].broken and namespace["last"]
@@ -168,11 +184,16 @@ def test_what_is_true_whatever_a_run_does_is_refused_when_it_runs(test: str, sai
         ("[1]", "any(it) or all(it)"), ("[]", "any(it) or __name__"), ("{2}", "it <= {1, 2}"),
         ("set()", "it < {1}"), ("[len, 1]", "all(it)"), ("0", "it <= 1"), ("[0, 0]", "not any(it)"),
         ("[(1,)]", "all(x and x for x in it)"),
+        ("[1]", "it == [1]"), ("[1]", "it != [2]"), ("2", "it != 2.5"), ("None", "it != '2'"),
+        ("['a', 1]", "all(each != 'b' for each in it)"), ("(1,)", "it == (same := it)"),
+        ("[1]", "all(it == each for each in ([1], it))"), ("torch.ones(2)", "(it > 0).all()"),
+        ("torch.ones(2)", "torch.equal(it, it.clone())"), ("torch.ones(0)", "not (it > 0).any()"),
+        ("torch.full((1,), float('nan'))", "(it != it).all()"),
         ("lambda x: 1", "(all := it) and all([])"), ("range", "(it := it(3)) and len(it) == 3"),
     ],
 )  # fmt: skip
 def test_a_value_that_a_run_made_is_a_proof(value: str, test: str) -> None:
-    assert ran(f"it = {value}\n# claim: it\nassert {test}\n")[0]["it"].held
+    assert ran(f"import torch\nit = {value}\n# claim: it\nassert {test}\n")[0]["it"].held
 
 
 def test_an_assert_without_a_name_ends_the_file() -> None:
@@ -194,7 +215,8 @@ def test_lines_of_the_file_stay(tmp_path) -> None:
      "1 + 1 == 2", "1 < 2 < 3", "2 in (1, 2)", "None is None", "f'{x} is'", "lambda: x",
      "(i for i in x)", "(y := 3)", "x if True and 0 else 1", "1 if x else 2", "-1", "-0.5",
      "not x or True", "set() <= {1}", "{1} >= set()", "not dict()", "len(x) == len(x)",
-     "len(x) >= 0", "len(x.y) <= len(x.y)"],
+     "len(x) >= 0", "len(x.y) <= len(x.y)", "x == x", "x[0].y is x[0].y", "x.n <= x.n and 1",
+     "isinstance(x, object)", "x == 3 or x != 3", "not x or x", "x in y or z or x not in y"],
 )  # fmt: skip
 def test_a_claim_that_cannot_fail_is_refused_with_its_line(test: str) -> None:
     source = f"x = 1\n# claim: vacuous\nassert {test}\n"
@@ -206,7 +228,8 @@ def test_a_claim_that_cannot_fail_is_refused_with_its_line(test: str) -> None:
 
 @pytest.mark.parametrize(
     "test",
-    ["x", "x == x", "x and True", "x or 0", "False", "2 == 3", "1 + 1 == 3", "()", "[*x]", "{**x}",
+    ["x", "x() == x()", "x != x", "x == x()", "x() or not x()", "x < 1 or x >= 1",
+     "x and True", "x or 0", "False", "2 == 3", "1 + 1 == 3", "()", "[*x]", "{**x}",
      "f'{x}'", "1 if x else 0", "x < 1 < 2", "[i for i in x]", "1 < 'a'", "x == (1, 2)", "'a' in x",
      "not x", "2 ** 99 == 1", "'a' * 10**12 == x", "all([1])", "'%d' % 3 == '3'",
      "len(x) == len(y)", "len(x) >= 1", "len(x()) == len(x())", "len(x) > 0", "set(x) <= {1}"],

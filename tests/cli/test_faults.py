@@ -131,6 +131,12 @@ ROWS = {
         files={"odd.py": "class F:\n    @property\n    def __signature__(self):\n"
                "        raise OSError('mine')\n    def __call__(self, x):\n        return x\n"
                "f = F()"}),
+    "explain, a file that replaces tclab": Row(
+        ("explain", "odd.py:f", *X), 1, ("odd.py: it replaces the module tclab", "another name"),
+        files={"odd.py": "import sys, types\nsys.modules['tclab'] = types.ModuleType('tclab')\n"
+               "def f(x):\n    return x"}),
+    "explain, a builtin without inputs": Row(
+        ("explain", "torch:sin"), 2, ("torch:sin: there are no inputs for it", "f32[8,16]")),
     "explain, what is no Python file": Row(
         ("explain", "nb.ipynb:f", *X), 2, ("nb.ipynb: it is no Python file",),
         files={"nb.ipynb": "{}"}),

@@ -310,6 +310,70 @@ def test_a_file_that_the_text_names_counts_however_it_is_read(lab, file, code):
     assert (status.state, status.why) == ("stale", (f"{file} changed",))
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "print(open(path).read())",
+        "import os\nos.read(os.open(path, os.O_RDONLY), 9)",
+        "import os\nos.chdir('snippets')\nprint(open(path.removeprefix('snippets/')).read())",
+        "import glob\nprint([open(each).read() for each in glob.glob('snippets/t/*.txt')])",
+        "import numpy\nprint(numpy.fromfile(path, dtype='uint8'))",
+        "import os\nif os.fork() == 0:\n    open(path).read()\n    os._exit(0)\nos.wait()",
+        "import subprocess\nsubprocess.run(['cat', path], check=True)",
+        ("import subprocess, sys\nread = f'import tclab; open({path!r}).read()'\n"
+         "subprocess.run([sys.executable, '-c', read], check=True)"),
+        ("import torch\n@torch.compile(backend='eager')\n"
+         "def f(x):\n    return x + len(open(path).read())\nprint(f(torch.ones(2)))"),
+    ],
+    ids=["open", "os", "chdir", "glob", "numpy", "fork", "program", "python", "compiled"],
+)  # fmt: skip
+def test_a_file_whose_name_is_computed_counts_too(lab, code):
+    path = lab.root / "snippets/t/rows.txt"
+    path.parent.mkdir()
+    path.write_text("one")
+    snippet = lab.write("t/one", f"path = '/'.join(['snippets', 't', 'ro' + 'ws.txt'])\n{code}")
+    assert lab.run(snippet)["t/one"].failure is None
+    assert lab.plan().local_status(snippet).state == "fresh"
+    path.write_text("two")
+    status = lab.plan().local_status(snippet)
+    assert (status.state, status.why) == ("stale", ("snippets/t/rows.txt changed",))
+
+
+def test_what_a_run_wrote_before_it_read_it_does_not_count(lab):
+    run = lab.one(
+        """
+        import pathlib
+        path = pathlib.Path("snippets/t") / ("no" + "tes.txt")
+        path.write_text("mine")
+        print(path.read_text())
+        """
+    )
+    assert not [name for name in run.rests_on if not name.startswith("tclab/")]
+
+
+FRAMES = """
+import os
+import torch
+from torch._dynamo.utils import counters
+
+@torch.compile(backend="eager")
+def add_length(x):
+    with open(os.devnull) as file:
+        return x + len(file.read()) + id(x) * 0
+
+for size in (2, 3):
+    add_length(torch.ones(size))
+print(dict(counters["frames"]), dict(counters["stats"]))
+"""
+
+
+def test_dynamo_does_not_see_that_files_are_noted(lab):
+    alone = [sys.executable, "-c", FRAMES]
+    done = subprocess.run(alone, capture_output=True, text=True, check=True)
+    assert lab.one(FRAMES).stdout == done.stdout
+    assert "'total'" in done.stdout
+
+
 def test_a_file_that_a_helper_names_counts_and_one_of_another_folder_does_not(lab):
     for name in ("t/rows.txt", "u/rows.txt"):
         (lab.root / "snippets" / name).parent.mkdir(exist_ok=True)

@@ -144,6 +144,22 @@ def test_a_value_whose_row_has_gone_is_not_taken_from_another(table, row, column
     assert "next: there are: " in str(error.value)
 
 
+@pytest.mark.parametrize("nothing", [None, "", float("nan")])
+def test_a_cell_without_a_value_is_no_number_of_a_sentence(nothing) -> None:
+    table = Table("Times", "times", ("what", "time"), (("eager", 1.5), ("compiled", nothing)))
+    with pytest.raises(PageError, match="cell compiled/time of times holds no value"):
+        taken(table, "compiled")
+
+
+def test_a_mark_is_of_a_run_of_the_versions_that_the_claim_is_about(page) -> None:
+    project = page("[There are two.](claim:start/hello#two)")
+    snippet = SNIPPET.replace("# claim: two", "# claim: two, torch < 2.0")
+    project.write("snippets/start/hello.py", snippet)
+    assert project.build("--strict").returncode == 0
+    assert "There are two. (before PyTorch 2.0; not run here)</span>" in project.html()
+    assert 'class="tclab-proof"' not in project.html()
+
+
 def test_all_false_sentences_are_listed_in_one_pass(page) -> None:
     project = page("[It is two.](claim:start/hello#two)\n\n[So it stays.](claim:start/hello#two)")
     project.write("snippets/start/hello.py", SNIPPET.replace("n = 2\n", "n = 4\n"))

@@ -121,6 +121,22 @@ MUTATIONS: dict[str, tuple[Mutation, str]] = {
         ),
         "its test raised KeyError",
     ),
+    "case: a loop of no turns": (
+        of_snippet(NAMED, f"for n in sizes[2:]:\n    # claim: two\n    {ASSERT}"),
+        "two was not reached",
+    ),
+    "case: false in its last turn": (
+        of_snippet(
+            NAMED,
+            "try:\n    for n in (2, 3):\n        # claim: two\n        assert n == 2\n"
+            "except AssertionError:\n    pass\n",
+        ),
+        "two does not hold",
+    ),
+    "case: no element of a tensor": (
+        of_snippet(NAMED, "import torch\n# claim: two\nassert (torch.ones(0) == n).all()\n"),
+        "all() had nothing to look at",
+    ),
     "assert: false and swallowed": (
         of_snippet(
             NAMED,
@@ -130,6 +146,27 @@ MUTATIONS: dict[str, tuple[Mutation, str]] = {
         "two does not hold",
     ),
     "assert: true without a run": (of_snippet(ASSERT, "assert n or True\n"), "cannot fail"),
+    "assert: true in any case": (of_snippet(ASSERT, "assert n == 3 or n != 3\n"), "cannot fail"),
+    "assert: a thing with itself": (of_snippet(ASSERT, "assert sizes == sizes\n"), "cannot fail"),
+    "assert: a default that changes": (
+        of_snippet(
+            NAMED,
+            "def add(size, to=[]):\n    to.append(size)\n    return to\n"
+            "# claim: two\nassert add(1) == add(2)\n",
+        ),
+        "a comparison of one object with itself",
+    ),
+    "assert: a number with a text": (
+        of_snippet(ASSERT, "assert n != '2'\n"),
+        "a comparison of int with str, which are never equal",
+    ),
+    "assert: a mock": (
+        of_snippet(
+            NAMED,
+            "from unittest.mock import MagicMock\n# claim: two\nassert MagicMock().n != n\n",
+        ),
+        "a comparison with a MagicMock",
+    ),
     "assert: a function that is not called": (
         of_snippet(ASSERT, "assert sizes.count\n"),
         "which is true whatever it would say",
@@ -148,6 +185,7 @@ MUTATIONS: dict[str, tuple[Mutation, str]] = {
         of_page("claim:start/hello", "claim:start/helo"),
         "no snippet 'start/helo'",
     ),
+    "binding: with a title": (of_page("#two)", '#two "title")'), "cannot read the binding"),
     "binding: spelt as none": (of_page("(claim:", "(CLAIM:"), "is not written as one"),
     "recording: the claim did not hold there": (
         lambda case: case.recording(held=False, broken="three"),
@@ -166,6 +204,7 @@ MUTATIONS: dict[str, tuple[Mutation, str]] = {
         "one row 'compiled'",
     ),
     "value: its column is gone": (of_page(VALUE, "times/compiled/mean"), "one column 'mean'"),
+    "value: its cell is empty": (of_snippet('"compiled": 0.75', '"compiled": None'), "no value"),
     "value: of an environment that is not there": (of_page(f"@{ENV}", "@a100"), "no run of 'a100'"),
     "version clause: dropped from what holds later": (dropped, "later does not hold"),
     "version clause: one that no PyTorch meets": (
@@ -220,6 +259,13 @@ def test_there_are_twenty_ways_and_of_each_kind() -> None:
     kinds = [name.partition(":")[0] for name in MUTATIONS]
     assert len(kinds) >= 20
     assert set(kinds) == {"case", "assert", "binding", "recording", "value", "version clause"}
+
+
+def test_a_figure_that_is_edited_by_hand_ends_the_build(case) -> None:
+    (path,) = case.project.root.glob(f"records/{ENV}/start/hello/*times.json")
+    path.write_text(path.read_text().replace("1.5", "2.5"))
+    name = f"records/{ENV}/start/hello/{path.name}"
+    assert f"{name}: was truncated or edited after it was written" in errors(case.project)
 
 
 @pytest.mark.parametrize("name", MUTATIONS)

@@ -89,7 +89,7 @@ def test_a_file_beside_the_snippet_that_changed_is_named(tmp_path: Path) -> None
     snippet = replace(SNIPPET, path=path, includes=(shared,))
     began = time.time_ns() + 10**9
     rests_on = dependencies.dependency_digests(
-        [shared], snippet, {"tclab/capturing/x.py": "1"}, began
+        [shared], [], snippet, {"tclab/capturing/x.py": "1"}, began
     )
     run = replace(RUN, source_key=keys.source_key(snippet), rests_on=rests_on)
     assert set(run.rests_on) == {"snippets/t/_shared.py", "tclab/capturing/x.py"}

@@ -226,7 +226,12 @@ def parameters(signature: inspect.Signature) -> str:
 
 def missing(function: Callable[..., object], place: str, file: str) -> BadRequest:
     """Return the error for a function that needs inputs but got none."""
-    signature = inspect.signature(function)
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # a builtin, such as torch.sin
+        cause = "there are no inputs for it, and it does not say what it takes"
+        step = f"define example_inputs() in {file}; or say, for example: --input 'f32[8,16]'"
+        return BadRequest(place, cause, step)
     free = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     needed = [
         p.name for p in signature.parameters.values() if p.default is p.empty and p.kind not in free

@@ -85,6 +85,7 @@ def _as_module(path: Path) -> tuple[Path, str]:
 def _import(
     where: str, name: str, path: Path | None, new_lines: Mapping[int, str], suffix: str
 ) -> ModuleType:
+    own = sys.modules["tclab"]
     try:
         with seeded():
             if path is None or "." in name:
@@ -92,6 +93,11 @@ def _import(
             return _import_file(name, path, new_lines, suffix)
     except (Exception, SystemExit) as error:
         raise _import_error(where, name, path, error) from error
+    finally:
+        if sys.modules.get("tclab") is not own:
+            sys.modules["tclab"] = own
+            cause = "it replaces the module tclab, which is at work here"
+            raise ExplainError(where, cause, "give your own module another name")
 
 
 class _EditedFileLoader(SourceFileLoader):

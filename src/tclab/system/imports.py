@@ -16,6 +16,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from tclab.system import opened_files
+
 _TCLAB = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 _STANDARD_LIBRARY = os.path.join(os.path.dirname(os.__file__), "")
 _INSTALL_FOLDERS = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
@@ -32,8 +34,11 @@ def note_recorded_file(path: Path) -> None:
 
 
 def report_at_exit() -> None:
-    """Register the list to be written when this process ends, if it belongs to a run."""
+    """Register the list to be written when this process ends, if it belongs to a run; note the
+    files that it reads from now on.
+    """
     if folder := os.environ.get("TCLAB_JOB"):
+        opened_files.watch(Path(folder))
         atexit.register(_try_write_import_list, Path(folder))
 
 

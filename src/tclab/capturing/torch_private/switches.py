@@ -15,6 +15,7 @@ NAMES = (
     Private("torch._dynamo.eval_frame", "_stance", "what set_stance asked for"),
     Private("torch._dynamo.eval_frame", "OptimizedModule", "a module that Dynamo wrapped"),
     Private("torch._dynamo.eval_frame", "DisableContext", "what torch.compiler.disable applies"),
+    Private("torch.utils._python_dispatch", "_get_current_dispatch_mode", "a mode around the call"),
 )
 #: torch.compile reads one of these variables, the import of Dynamo the other.
 _VARIABLES = ("TORCHDYNAMO_DISABLE", "TORCH_COMPILE_DISABLE")
@@ -49,12 +50,15 @@ def _find_setting() -> str:
     """Return the line that switches compiling off, as a user writes it; '' if there is none."""
     import torch
     from torch._dynamo import config
+    from torch.utils._python_dispatch import _get_current_dispatch_mode
 
     if config.disable:
         return "torch._dynamo.config.disable = True"
     # some test suites replace torch.compile to save time
     if getattr(torch.compile, "__module__", "") != "torch":
         return "torch.compile = …, a function of another module,"
+    if mode := _get_current_dispatch_mode():  # Dynamo leaves alone what runs below one
+        return f"{type(mode).__name__}, a dispatch mode around the call,"
     stance = _stance().stance
     return "" if stance == "default" else f'torch.compiler.set_stance("{stance}")'
 

@@ -22,7 +22,7 @@ from tclab.site.engine.worker.protocol import End, Ended, JobFile, JobRequest
 from tclab.site.snippets import claims
 from tclab.site.store import dependencies, keys, sources
 from tclab.site.store.local_runs import Lock
-from tclab.system import imports, installed, machine, paths
+from tclab.system import imports, installed, machine, opened_files, paths
 from tclab.text.scrub import scrub, strip_terminal_codes
 
 _FULL = 4096  # bytes of a page, the smallest unit in which a file is stored
@@ -136,7 +136,7 @@ class Job:
         """Make the run from the files that its process left, then remove the job's folder."""
         end = _read_end(self.folder)
         artifacts, unreadable = _read_artifacts(self.folder / "artifacts.jsonl", self.snippet)
-        judged, imported = self._judge_claims(end), self._read_imports()
+        judged, imported, opened = self._judge_claims(end), *self._read_file_lists()
         run = replace(
             self._run(),
             seconds=ended["seconds"],
@@ -148,7 +148,7 @@ class Job:
             raised=end["raised"] if end and end["ended"] == "as declared" else "",
             claims=judged,
             rests_on=dependencies.dependency_digests(
-                imported, self.snippet, self.plan.package, self.began
+                imported, opened, self.snippet, self.plan.package, self.began
             ),
             packages=installed.package_versions(imported),
         )
@@ -170,13 +170,18 @@ class Job:
         """Return the failed run of a snippet that ran when the supervisor died."""
         return replace(self._run(), failure=failures.supervisor_died(self.snippet, log))
 
-    def _read_imports(self) -> set[Path]:
-        """Return the files that the job's processes imported, except files that they or a compiler
-        wrote.
+    def _read_file_lists(self) -> tuple[set[Path], set[Path]]:
+        """Return the files that the job's processes imported, and those that they opened, except
+        files that they or a compiler wrote.
         """
         written = self.folder.resolve(), self.cache.resolve()
-        files = imports.read_import_lists(self.folder)
-        return {path for path in files if not any(map(path.is_relative_to, written))}
+        imported = imports.read_import_lists(self.folder)
+        opened = {path.resolve() for path in opened_files.read_notes(self.folder)}
+        own, other = (
+            {path for path in files if not any(map(path.is_relative_to, written))}
+            for files in (imported, opened)
+        )
+        return own, other
 
     def _judge_claims(self, end: End | None) -> tuple[Claim, ...]:
         if end is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -143,7 +144,9 @@ class _Mark:
 
 
 def _make_marks(sentence: Sentence, url: str, book: Book) -> list[_Mark]:
-    """Return the marks of a sentence's claims; a claim that held in no run has none."""
+    """Return the marks of a sentence's claims. A claim has none if it held in no run, or only under
+    versions of PyTorch that it is not about.
+    """
     marks = (_mark(sentence, url, book, name, claim) for name, claim in sentence.claims)
     return [mark for mark in marks if mark]
 
@@ -151,7 +154,11 @@ def _make_marks(sentence: Sentence, url: str, book: Book) -> list[_Mark]:
 def _mark(sentence: Sentence, url: str, book: Book, name: str, claim_name: str) -> _Mark | None:
     snippet = book.snippet(name, str(sentence))
     claim = _find_claim(sentence, snippet, claim_name)
-    runs = [run for run in book.runs.get(name, ()) if (c := run.claim(claim.name)) and c.held]
+    runs = [
+        run
+        for run in book.runs.get(name, ())
+        if (c := run.claim(claim.name)) and c.held and claim.only.holds(run.provenance.version)
+    ]
     if not runs:
         return None
     held = _list_places_held(book, snippet, claim, runs)
@@ -225,6 +232,10 @@ def number_text(value: Value, book: Book) -> str:
     table = _find_table(value, _find_run(value, book))
     row = _find_index(value, "row", value.row, [str(row[0]) for row in table.rows])
     column = _find_index(value, "column", value.column, list(table.columns))
+    found = table.rows[row][column]
+    if found in (None, "") or (isinstance(found, float) and math.isnan(found)):
+        cause = f"the cell {value.row}/{value.column} of {value.artifact} holds no value"
+        raise PageError(str(value), cause, "name another cell, or leave the value out")
     unit = table.units[column] if column < len(table.units) else ""
     return cell_texts(table)[row][column] + (f"\N{NO-BREAK SPACE}{unit}" if unit else "")
 

@@ -118,9 +118,12 @@ class ClaimRegister:
 
     def value(self, name: str, value: Value) -> Value:
         """Return the value of a claim's test; a value that is always true breaks the claim."""
-        if why := describe_always_true(value) or self._tally.describe_item():
+        tally = self._tally
+        if why := (
+            describe_always_true(value) or tally.describe_item() or tally.describe_comparison()
+        ):
             self.break_claim(name, f"its test is {why}")
-        elif what := self._tally.describe_nothing():
+        elif what := tally.describe_nothing():
             self.break_claim(name, f"its test is true of nothing: {what}")
         return value
 
@@ -133,6 +136,14 @@ class ClaimRegister:
     def count_set(self, place: int, small: Value) -> Value:
         """Count the items of a set that a claim's test compares with a larger one."""
         return self._tally.count_set(place, small)
+
+    def count_elements(self, place: int, name: str, value: Value) -> Value:
+        """Count the elements of a tensor that a claim's test looks at."""
+        return self._tally.count_elements(place, name, value)
+
+    def note_side(self, place: int, equal: bool, value: Value) -> Value:
+        """Note a side of a ``==``, or of a ``!=``, in a claim's test."""
+        return self._tally.note_side(place, equal, value)
 
     def break_claim(self, name: str, why: str) -> None:
         """Mark a claim as broken for the rest of the run. The first reason is kept."""

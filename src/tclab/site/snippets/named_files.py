@@ -1,8 +1,8 @@
-"""Find the files that a Python file names in its text, whatever function reads them.
+"""Find the files that a Python file names in its text, whatever reads them.
 
-A run cannot observe which files it opens, because Dynamo would trace the observer. So each text in
-the source counts that is the path of a file, relative to the project's folder or to the file's own
-folder:
+A run notes which files Python opens (`opened_files`), but not which files C++ or another program
+opens. So each text in the source counts that is the path of a file, relative to the project's
+folder or to the file's own folder:
 
     torch.load("snippets/quantised/scales.pt")
     (Path(__file__).parent / "data" / "rows.csv").read_text()

@@ -1,19 +1,25 @@
-"""Count what the test of a claim looks at, because a statement about no items proves nothing.
+"""Note what the test of a claim looks at, because some tests are true whatever the run did.
 
-``all(…)``, ``not any(…)`` and ``found <= allowed`` are true if there is no item; ``any([check])``
-is true whatever the function `check` would return. So these parts of a test are wrapped before the
-test runs.
+``all(…)``, ``(…).all()``, ``not any(…)``, ``torch.equal(…)`` and ``found <= allowed`` are true if
+there is no item; ``any([check])`` is true whatever the function `check` would return; ``before ==
+after`` is true if both are one list. So these parts of a test are wrapped before the test runs.
 """
 
 from __future__ import annotations
 
 import ast
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Set
+from contextlib import suppress
 from types import GeneratorType
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from tclab.site.snippets.tautology import describe_always_true
+from tclab.site.snippets.tautology import (
+    describe_always_true,
+    describe_other_kind,
+    describe_same,
+    is_mock,
+)
 
 Value = TypeVar("Value")
 
@@ -22,6 +28,8 @@ REGISTER = "__tclab_claim__"
 
 #: Calls in a test that are true, or return their default, if there are no items.
 _OF_NOTHING = {"all": all, "not any": any, "min": min, "max": max}
+#: Functions of libraries that compare two tensors or arrays.
+_COMPARING = ("equal", "allclose", "array_equal")
 
 
 class Tally:
@@ -32,6 +40,9 @@ class Tally:
         self._seen: Counter[int] = Counter()
         self._open: Counter[int] = Counter()  # the number of items that can be false
         self._last: dict[int, str] = {}  # the reason why the last item is always true, or ''
+        self._sides: defaultdict[int, list[object]] = defaultdict(list)  # of the current comparison
+        self._vacuous: dict[int, str] = {}  # why a comparison was true each time, or ''
+        self._mocks: set[str] = set()
 
     def count_items(
         self, place: int, name: str, function: object, items: Iterable[Value]
@@ -59,6 +70,35 @@ class Tally:
             self._open[place] += len(small)
         return small
 
+    def count_elements(self, place: int, name: str, value: Value) -> Value:
+        """Count the elements of a tensor or an array; return it. Another value has one."""
+        number = 1
+        with suppress(Exception):  # a fake tensor may not know its size
+            sized: Any = value
+            number = int(sized.numel() if hasattr(value, "numel") else sized.size)
+        self._names[place] = name
+        self._seen[place] += number
+        self._open[place] += number
+        return value
+
+    def note_side(self, place: int, equal: bool, value: Value) -> Value:
+        """Note a side of a ``==`` or, with `equal` false, of a ``!=``; return it."""
+        if is_mock(value):
+            self._mocks.add(type(value).__name__)
+        sides = self._sides[place]
+        sides.append(value)
+        if len(sides) == 2:
+            why = describe_same(*sides) if equal else describe_other_kind(*sides)
+            self._vacuous[place] = why if self._vacuous.get(place, why) else ""
+            sides.clear()
+        return value
+
+    def describe_comparison(self) -> str:
+        """Say why a comparison says nothing of the run, with the next step; '' if each does."""
+        if self._mocks:
+            return f"a comparison with a {min(self._mocks)}, which the file itself made up"
+        return next(filter(None, self._vacuous.values()), "")
+
     def describe_nothing(self) -> str:
         """Return which part of the test had no items, and the next step; '' if each part had
         items.
@@ -82,11 +122,15 @@ class Tally:
 
 
 class QuantifierCounter(ast.NodeTransformer):
-    """Wraps the arguments of each ``all``, ``any``, ``min`` and ``max`` in a test, and the smaller
-    set of each ``<=``, so that their items are counted.
+    """Wraps the arguments of each ``all``, ``any``, ``min`` and ``max`` in a test, the smaller set
+    of each ``<=``, and both sides of each comparison, so that they are noted.
     """
 
     places = 0
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
+        """Leave a function alone: it may be one that the test compiles."""
+        return node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.UnaryOp:
         match node:
@@ -104,6 +148,14 @@ class QuantifierCounter(ast.NodeTransformer):
                 self._wrap_items(node, name)
             case ast.Call(func=ast.Attribute(attr="issubset") as method):
                 method.value = self._wrap_set(method.value)
+            case ast.Call(func=ast.Attribute(attr="all") as method, args=[]):
+                method.value = self._wrap_elements(method.value, "all")
+            case ast.Call(func=ast.Attribute(attr="all"), args=[items, *_]):
+                node.args[0] = self._wrap_elements(items, "all")
+            case ast.Call(func=ast.Attribute(attr=name), args=[left, right, *_]):
+                if name in _COMPARING:
+                    left = self._wrap_elements(left, name)
+                    node.args[:2] = self._wrap_sides([left, right], equal=True)
             case ast.Call(func=ast.Name("min" | "max" as name)):
                 if "default" in {keyword.arg for keyword in node.keywords}:
                     self._wrap_items(node, name)
@@ -123,6 +175,9 @@ class QuantifierCounter(ast.NodeTransformer):
                 node.left = self._wrap_set(small)
             case ast.Compare(ops=[ast.GtE()], comparators=[small]):
                 node.comparators = [self._wrap_set(small)]
+            case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as op], comparators=[right]):
+                equal = isinstance(op, ast.Eq)
+                node.left, *node.comparators = self._wrap_sides([left, right], equal=equal)
         return node
 
     def _wrap_items(self, call: ast.Call, name: str) -> None:
@@ -135,6 +190,15 @@ class QuantifierCounter(ast.NodeTransformer):
                             "count_items", items, self._place(), ast.Constant(name), used, items
                         )
                     ]
+
+    def _wrap_elements(self, value: ast.expr, name: str) -> ast.expr:
+        return register_call("count_elements", value, self._place(), ast.Constant(name), value)
+
+    def _wrap_sides(self, sides: list[ast.expr], *, equal: bool) -> list[ast.expr]:
+        place = self._place()
+        return [
+            register_call("note_side", side, place, ast.Constant(equal), side) for side in sides
+        ]
 
     def _wrap_set(self, small: ast.expr) -> ast.expr:
         return register_call("count_set", small, self._place(), small)

@@ -20,6 +20,14 @@ _COMPARES: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
 }
+_OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
 _SUMS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -35,6 +43,8 @@ def fold_truth(node: ast.expr) -> bool | None:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             known = fold_truth(operand)
             return None if known is None else not known
+        case ast.BoolOp(op=ast.Or(), values=values) if _has_opposites(values):
+            return True
         case ast.BoolOp(op=op, values=values):
             return _combine(map(fold_truth, values), decides=isinstance(op, ast.Or))
         case ast.IfExp(test=test, body=body, orelse=orelse):
@@ -53,9 +63,26 @@ def fold_truth(node: ast.expr) -> bool | None:
             return fold_truth(value)
         case ast.Lambda() | ast.GeneratorExp():
             return True
+        case ast.Call(func=ast.Name("isinstance"), args=[_, ast.Name("object")]):
+            return True
         case ast.Call(func=ast.Name("set" | "frozenset" | "dict" | "list"), args=[], keywords=[]):
             return False
     return _container_truth(node)
+
+
+def _has_opposites(values: list[ast.expr]) -> bool:
+    """Return whether one of two values is true in any case: ``n == 3 or n != 3``."""
+    opposites = {ast.dump(_negate(value)) for value in values if _is_fixed(value)}
+    return any(ast.dump(value) in opposites for value in values)
+
+
+def _negate(value: ast.expr) -> ast.expr:
+    match value:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return operand
+        case ast.Compare(left=left, ops=[op], comparators=others) if type(op) in _OPPOSITES:
+            return ast.Compare(left, [_OPPOSITES[type(op)]()], others)
+    return ast.UnaryOp(ast.Not(), value)
 
 
 def _combine(known: Iterable[bool | None], *, decides: bool) -> bool | None:
@@ -69,9 +96,10 @@ def _combine(known: Iterable[bool | None], *, decides: bool) -> bool | None:
 
 
 def _compare(op: ast.cmpop, left: ast.expr, right: ast.expr) -> bool | None:
-    if isinstance(op, (ast.Is, ast.Eq, ast.LtE, ast.GtE)) and _is_length(left):
-        same = ast.dump(left) == ast.dump(right)
-        if same or (isinstance(op, ast.GtE) and _literal_truth(right) is False):
+    if isinstance(op, (ast.Is, ast.Eq, ast.LtE, ast.GtE)) and _is_fixed(left):
+        if ast.dump(left) == ast.dump(right):
+            return True
+        if isinstance(op, ast.GtE) and _is_length(left) and _literal_truth(right) is False:
             return True
     try:
         return bool(_COMPARES[type(op)](_evaluate(left), _evaluate(right)))
@@ -79,14 +107,15 @@ def _compare(op: ast.cmpop, left: ast.expr, right: ast.expr) -> bool | None:
         return None
 
 
-def _is_length(node: ast.expr) -> bool:
-    """Return whether the expression is a ``len(…)`` without another call inside, which is never
-    negative and equals itself.
-    """
-    match node:
-        case ast.Call(func=ast.Name("len"), args=[ast.Name() | ast.Attribute() | ast.Subscript()]):
-            return True
-    return False
+def _is_fixed(node: ast.expr) -> bool:
+    """Return whether the expression has one value in one test: it calls no function but ``len``."""
+    calls = (each for each in ast.walk(node) if isinstance(each, (ast.Call, ast.Await)))
+    return all(map(_is_length, calls))
+
+
+def _is_length(node: ast.AST) -> bool:
+    """Return whether the expression is a ``len(…)``, which is never negative."""
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == "len"
 
 
 def _evaluate(node: ast.expr) -> Any:
@@ -125,6 +154,12 @@ def _literal_truth(node: ast.expr) -> bool | None:
 
 # --------------------------------------------------------------------------- values
 
+
+def is_mock(value: object) -> bool:
+    """Whether a value is made by `unittest.mock`: it is, equals and does what the file says."""
+    return "unittest.mock" in {getattr(kind, "__module__", "") for kind in type(value).__mro__}
+
+
 _NEVER_FALSE = (Iterator, AsyncIterator, Awaitable, ModuleType)
 
 
@@ -137,6 +172,8 @@ def describe_always_true(value: object) -> str:
         return "NotImplemented, which is true though nothing was compared: write it as a == b"
     if isinstance(value, tuple) and value:
         return f"a tuple of {len(value)}, which is true whatever stands in it: compare it"
+    if is_mock(value):
+        return f"a {kind.__name__}, which the file itself made up: assert what the run showed"
     can_be_false = hasattr(kind, "__bool__") or hasattr(kind, "__len__")
     if isinstance(value, type) or (not can_be_false and _is_never_false(value)):
         name = getattr(value, "__name__", "")
@@ -147,3 +184,25 @@ def describe_always_true(value: object) -> str:
 
 def _is_never_false(value: object) -> bool:
     return callable(value) or isinstance(value, _NEVER_FALSE)
+
+
+def describe_same(left: object, right: object) -> str:
+    """Say that both are one list, tensor or other value that can change, so that they are equal
+    whatever it holds; '' if not. Equal numbers, texts and tuples may be one object, too.
+    """
+    if left is right and (type(left).__hash__ is None or hasattr(left, "numel")):
+        return "a comparison of one object with itself: compare with a copy, or say it with is"
+    return ""
+
+
+#: Values of two of these kinds are never equal.
+_KINDS: tuple[type | tuple[type, ...], ...] = ((int, float, complex), str, bytes, list, tuple, dict)
+
+
+def describe_other_kind(left: object, right: object) -> str:
+    """Say that the two are of kinds that are never equal, such as 2 and '2'; '' if not."""
+    kinds = [next((k for k in _KINDS if isinstance(each, k)), None) for each in (left, right)]
+    if None in kinds or kinds[0] == kinds[1]:
+        return ""
+    names = f"{type(left).__name__} with {type(right).__name__}"
+    return f"a comparison of {names}, which are never equal: compare values of one kind"

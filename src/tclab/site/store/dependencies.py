@@ -1,5 +1,5 @@
-"""Find the dependencies of a run, each with its digest: the files that its processes imported, the
-files that the snippet and its helpers name in their text, and the recorded files that they opened.
+"""Find the dependencies of a run, each with its digest: the files of the project that its processes
+imported or opened to read, and the files that the snippet and its helpers name in their text.
 
 Names are relative to the project's root (``snippets/topic/_shared.py``). Names of tclab's own files
 begin with its package (``tclab/workshop/bench/rows.py``). Names of other files in a folder of
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -43,15 +43,20 @@ def package_digests() -> dict[str, str]:
 
 
 def dependency_digests(
-    imported: Iterable[Path], snippet: Snippet, package: Digests, began: int
+    imported: Iterable[Path],
+    opened: Iterable[Path],
+    snippet: Snippet,
+    package: Digests,
+    began: int,
 ) -> dict[str, str]:
     """Return the digests of a run's dependencies; empty if no process left a list of its imports.
 
-    `imported` are the files that the run's processes imported, `package` the digests of tclab's
-    files from before the run. A file in a hidden folder of the project, where compilers write, is a
-    dependency only if the snippet's header names it. The digest is '' for a recorded file that was
-    missing, and for a file that changed after the run `began` (ns since the epoch), so that an edit
-    during the run makes the run stale.
+    `imported` are the files that the run's processes imported, `opened` the files that they read,
+    `package` the digests of tclab's files from before the run. A file in a hidden folder of the
+    project, where compilers write, is a dependency only if the snippet's header names it.
+
+    The digest is '' for a recorded file that was missing, and for a file that changed after the run
+    `began` (ns since the epoch), so that an edit during the run makes the run stale.
     """
     root = _find_root(snippet)
     files = {_name(path, root): path for path in imported}
@@ -59,7 +64,8 @@ def dependency_digests(
         return {}
     own = {name: path for name, path in files.items() if name and not _is_hidden(name)}
     own |= {_name(path.resolve(), root): path for path in snippet.includes}
-    own |= {_name(path, root): path for path in _named_files(snippet, own, root, began)}
+    read = {*opened, *_named_files(snippet, own, root)} - {snippet.path.resolve()}
+    own |= {_name(path, root): path for path in read if _is_read(path, root, began)}
     code = {name for name in package if name in own or name.startswith(_ALWAYS)}
     digests = {
         name: _digest_before(began, path)
@@ -69,19 +75,24 @@ def dependency_digests(
     return dict(sorted((digests | {name: package[name] for name in code}).items()))
 
 
-def _named_files(snippet: Snippet, own: Mapping[str, Path], root: Path, began: int) -> set[Path]:
-    """Return the files that the snippet or a file of the project that it imports names in its text.
-    A file that changed after the run `began` is left out, because the run itself may have written
-    it.
+def _named_files(snippet: Snippet, own: Mapping[str, Path], root: Path) -> Iterator[Path]:
+    """Yield the files that the snippet or a file of the project that it imports names in its text,
+    because code in C++ or another program may open them.
     """
     helpers = (path for name, path in own.items() if is_project_file(name) and path.suffix == ".py")
-    named = (named_files(path, root) for path in (snippet.path, *helpers))
-    return {
-        path
-        for paths in named
-        for path in paths
-        if not _is_hidden(_name(path, root)) and path.stat().st_ctime_ns < began
-    }
+    for path in (snippet.path, *helpers):
+        yield from named_files(path, root)
+
+
+def _is_read(path: Path, root: Path, began: int) -> bool:
+    """Return whether a run depends on a file that it may have opened: one of the project that has
+    not changed since the run `began`, because the run itself may have written it.
+    """
+    if not path.is_relative_to(root) or path.is_relative_to(_PACKAGE) or not path.is_file():
+        return False
+    hidden = _is_hidden(path.relative_to(root).as_posix())
+    cached = path.suffix == ".pyc" or is_installed(str(path))
+    return not hidden and not cached and path.stat().st_ctime_ns < began
 
 
 def changed_files(run: Run, snippet: Snippet, package: Digests) -> list[str]:

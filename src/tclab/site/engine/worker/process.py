@@ -2,8 +2,8 @@
 
 The job's folder holds ``job.json`` (the job). This process adds ``artifacts.jsonl`` (a line for
 each artifact, written when it is shown), ``fault`` (the stack when it crashed or was stopped),
-``imports/`` (the files it imported) and, last, ``end.json``. A process without ``end.json`` was
-killed, or left early.
+``imports/`` (the files it imported), ``opened`` (the files it read) and, last, ``end.json``. A
+process without ``end.json`` was killed, or left early.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from tclab.site.engine.worker.protocol import (
     Stopped,
 )
 from tclab.site.snippets import claims, quantifiers
-from tclab.system import imports, machine
+from tclab.system import imports, machine, opened_files
 from tclab.text.scrub import scrub, scrub_data, strip_terminal_codes
 
 #: A function that executes a file's syntax tree in the namespace of ``__main__``.
@@ -78,6 +78,7 @@ def _run(folder: Path) -> NoReturn:
     display.set_sink(Collector(folder / "artifacts.jsonl"))
     _write(folder / "began", time.monotonic())  # all processes have the same monotonic clock
     process, register, lost = os.getpid(), claims.ClaimRegister(), _collect_lost_asserts()
+    opened_files.watch(folder)
     error = _execute(job, register)
     if os.getpid() != process:
         forked.leave(error, job["file"])
