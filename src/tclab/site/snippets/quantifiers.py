@@ -51,13 +51,13 @@ class Tally:
             self._open[place] += not why
             yield item
 
-    def count_set(self, place: int, small: Value) -> Value:
+    def count_set(self, place: int, smaller_set: Value) -> Value:
         """Count the items of a set that is compared with a larger one; return it."""
-        if isinstance(small, Set):
+        if isinstance(smaller_set, Set):
             self._names[place] = "<="
-            self._seen[place] += len(small)
-            self._open[place] += len(small)
-        return small
+            self._seen[place] += len(smaller_set)
+            self._open[place] += len(smaller_set)
+        return smaller_set
 
     def describe_nothing(self) -> str:
         """Return which part of the test had no items, and the next step; '' if each part had

@@ -43,18 +43,18 @@ def package_digests() -> dict[str, str]:
 
 
 def dependency_digests(
-    imported: Iterable[Path], snippet: Snippet, package: Digests, began: int
+    imported_files: Iterable[Path], snippet: Snippet, package: Digests, began: int
 ) -> dict[str, str]:
     """Return the digests of a run's dependencies; empty if no process left a list of its imports.
 
-    `imported` are the files that the run's processes imported, `package` the digests of tclab's
-    files from before the run. A file in a hidden folder of the project, where compilers write, is a
-    dependency only if the snippet's header names it. The digest is '' for a recorded file that was
-    missing, and for a file that changed after the run `began` (ns since the epoch), so that an edit
-    during the run makes the run stale.
+    `imported_files` are the files that the run's processes imported, `package` the digests of
+    tclab's files from before the run. A file in a hidden folder of the project, where compilers
+    write, is a dependency only if the snippet's header names it. The digest is '' for a recorded
+    file that was missing, and for a file that changed after the run `began` (ns since the epoch),
+    so that an edit during the run makes the run stale.
     """
     root = _find_root(snippet)
-    files = {_name(path, root): path for path in imported}
+    files = {_name(path, root): path for path in imported_files}
     if not files:
         return {}
     own = {name: path for name, path in files.items() if name and not _is_hidden(name)}
@@ -69,12 +69,16 @@ def dependency_digests(
     return dict(sorted((digests | {name: package[name] for name in code}).items()))
 
 
-def _named_files(snippet: Snippet, own: Mapping[str, Path], root: Path, began: int) -> set[Path]:
+def _named_files(
+    snippet: Snippet, own_files: Mapping[str, Path], root: Path, began: int
+) -> set[Path]:
     """Return the files that the snippet or a file of the project that it imports names in its text.
     A file that changed after the run `began` is left out, because the run itself may have written
     it.
     """
-    helpers = (path for name, path in own.items() if is_project_file(name) and path.suffix == ".py")
+    helpers = (
+        path for name, path in own_files.items() if is_project_file(name) and path.suffix == ".py"
+    )
     named = (named_files(path, root) for path in (snippet.path, *helpers))
     return {
         path
