@@ -1,4 +1,6 @@
-"""Define a job: one snippet to run, with its lock, folder, request and finished run."""
+"""Define a job, which is one snippet to run with its lock, its folder, its request and its finished
+run.
+"""
 
 from __future__ import annotations
 

@@ -77,7 +77,8 @@ _WIDE_STYLE = (
 )
 
 
-#: Matches an address that is no http URL of a folder; the theme writes it into links unescaped.
+#: Matches an address that is not an http URL of a folder. It must be one, because the theme writes
+#: it into links unescaped.
 _INVALID_ADDRESS = re.compile(r"""^(?!https?://)|[\s"'<>&`\\{}|^?#\x00-\x20\x7f]""", re.IGNORECASE)
 
 

@@ -1,4 +1,4 @@
-"""Build models from torch alone: a diffusion UNet, a recommender, an LSTM, a transformer."""
+"""Build models that need only torch: a diffusion UNet, a recommender, an LSTM, a transformer."""
 
 from __future__ import annotations
 
