@@ -86,7 +86,7 @@ class Baseline:
 
 
 def parse_file_version(path: Path) -> Version | None:
-    """Return the PyTorch version in a file's name; None if it is no baseline file."""
+    """Return the PyTorch version in a file's name; None if it is not a baseline file."""
     match = _FILE_NAME.fullmatch(path.name)
     return Version.parse(match["version"]) if match else None
 

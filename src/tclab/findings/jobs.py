@@ -27,8 +27,8 @@ from tclab.model import (
 
 #: A process that compiles for at least this many seconds is a finding.
 _LONG = 5.0
-#: A GPU that is unused for this share of a profile is a finding. Collectives are one if they take
-#: this share of the profile longer than in another rank's profile.
+#: A GPU that is unused for this share of a profile is a finding. Collectives are a finding, too, if
+#: in one rank's profile they take this share of the profile longer than in another's.
 _IDLE_SHARE = 0.2
 _MOST_CHARACTERS = 300
 #: The beginning of the kernels' names in NVIDIA's library of collectives.

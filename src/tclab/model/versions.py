@@ -40,7 +40,7 @@ class Version:
 
     @property
     def release(self) -> tuple[int, int]:
-        """Major and minor version. PyTorch's behaviour and our tables depend on these two only."""
+        """Major and minor version. Only these two decide PyTorch's behaviour and tclab's tables."""
         return self.major, self.minor
 
     @property

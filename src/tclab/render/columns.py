@@ -46,9 +46,9 @@ def _cut_wide_line(line: str, columns: int) -> list[str]:
     return [*pieces, current]
 
 
-def indent(text: str, by: str = "  ") -> str:
-    """Put `by` before every line of `text`."""
-    return "\n".join(by + line for line in clean(text).split("\n"))
+def indent(text: str, prefix: str = "  ") -> str:
+    """Put `prefix` before every line of `text`."""
+    return "\n".join(prefix + line for line in clean(text).split("\n"))
 
 
 def paragraph(text: str, first: str = "", rest: str = "  ", columns: int = WIDTH) -> str:

@@ -61,28 +61,32 @@ def _lex(code: str, language: str) -> Iterator[tuple[str, str]]:
         yield ("" if name in _PLAIN else name), value
 
 
-def _merged_pieces(code: str, language: str, plain: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """Yield (class, text) with neighbours of the same class merged. A class in `plain` counts as no
-    class.
+def _merged_pieces(
+    code: str, language: str, plain_classes: frozenset[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield (class, text) with neighbours of the same class merged. A class in `plain_classes`
+    counts as no class.
     """
-    classified = ((("" if name in plain else name), text) for name, text in _lex(code, language))
+    classified = (
+        (("" if name in plain_classes else name), text) for name, text in _lex(code, language)
+    )
     for name, group in groupby(classified, key=lambda piece: piece[0]):
         yield name, "".join(text for _, text in group)
 
 
-def lines(code: str, language: str, plain: frozenset[str] = frozenset()) -> list[Html]:
+def lines(code: str, language: str, plain_classes: frozenset[str] = frozenset()) -> list[Html]:
     """Return each line of `code` as highlighted HTML, without its newline.
 
-    Tokens whose class is in `plain` get no colour.
+    Tokens whose class is in `plain_classes` get no colour.
     """
-    return list(_highlight_lines(clean(code), language, plain))
+    return list(_highlight_lines(clean(code), language, plain_classes))
 
 
 @lru_cache(maxsize=32)  # several graphs may have the same kernels
-def _highlight_lines(code: str, language: str, plain: frozenset[str]) -> tuple[Html, ...]:
+def _highlight_lines(code: str, language: str, plain_classes: frozenset[str]) -> tuple[Html, ...]:
     lines_done: list[Html] = []
     current: list[Html] = []
-    for name, value in _merged_pieces(code, language, plain):
+    for name, value in _merged_pieces(code, language, plain_classes):
         first, *rest = value.split("\n")
         for index, part in enumerate([first, *rest]):
             if index:

@@ -75,8 +75,8 @@ def readers(nodes: Sequence[Node]) -> dict[str, list[str]]:
 def rows(nodes: Sequence[Node], read_by: Mapping[str, Sequence[str]]) -> dict[str, int]:
     """Map each operation to its row, which is below all nodes that it reads.
 
-    An operation moves down to just above its first reader if its operands depend on inputs only
-    and nothing else reads them; the operands move with it.
+    If the operands of an operation depend only on inputs, and nothing else reads them, the
+    operation moves down to just above its first reader, and the operands move with it.
     """
     ops = {n.name: n for n in nodes if not is_input(n)}
     reads = {

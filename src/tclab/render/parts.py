@@ -176,7 +176,7 @@ def tabs(
     panels: Sequence[tuple[str, Html]],
     options: Options,
     *,
-    chosen: int = 0,
+    chosen_index: int = 0,
     keep: bool = False,
 ) -> Html:
     """Draw panels of which one is visible. Radio buttons choose it, so JavaScript is not needed.
@@ -188,7 +188,7 @@ def tabs(
     inputs, bodies = [], []
     for index, (name, html) in enumerate(panels):
         ident = f"{group}-{index}"
-        radio = attributes(type="radio", name=group, id=ident, checked=index == chosen)
+        radio = attributes(type="radio", name=group, id=ident, checked=index == chosen_index)
         inputs += [markup("<input{}>", radio), tag("label", esc(name), for_=ident)]
         bodies.append(tag("div", html, class_="tclab-panel", data_label=one_line(name)))
     choice = tag(

@@ -29,7 +29,7 @@ def replace(path: Path, text: str) -> None:
     with _temporary_sibling(target) as new:
         new.write_bytes(data)
         if before is not None:
-            # without the permission, another user's file becomes ours
+            # without permission to change the owner, the new file belongs to this user
             with contextlib.suppress(PermissionError):
                 os.chown(new, before.st_uid, before.st_gid)
             os.chmod(new, stat.S_IMODE(before.st_mode))

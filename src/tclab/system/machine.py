@@ -274,8 +274,8 @@ def _missing_packages(snippet: Snippet) -> set[str]:
 
 @cache
 def _imported_packages(source: str) -> frozenset[str]:
-    """Return the packages that a file requires, without those that it imports inside ``try``, or
-    whose ``find_spec`` it calls.
+    """Return the packages that a file requires. Packages that it imports inside ``try``, or whose
+    ``find_spec`` it calls, are not required.
     """
     nodes: list[ast.AST] = [parse_source(source)]
     names, asked = set[str](), set[str]()

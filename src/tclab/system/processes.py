@@ -188,7 +188,7 @@ def _find_own_descendants(spared_pids: set[int]) -> set[int]:
 
 
 def send_signal(pids: Iterable[int], number: int) -> None:
-    """Send a signal to processes; those that have ended are skipped."""
+    """Send a signal to processes. Processes that have ended are skipped."""
     for pid in pids:
         with contextlib.suppress(OSError):
             os.kill(pid, number)

@@ -119,8 +119,8 @@ def find_torch_version(python: str) -> str:
 
 @dataclass(frozen=True)
 class EnvironmentMaker:
-    """Makes environments. `packages` are those that the user's file imports, besides PyTorch;
-    `index` is the URL of the package index for PyTorch, '' for PyPI.
+    """Makes environments. `packages` are the packages other than PyTorch that the user's file
+    imports; `index` is the URL of the package index for PyTorch, '' for PyPI.
     """
 
     packages: tuple[str, ...] = ()

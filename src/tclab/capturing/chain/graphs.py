@@ -102,10 +102,10 @@ def _bytecode_pane(compiled: FrameBytecode) -> Listing:
 # ------------------------------------------------------------------------------ Python
 
 
-def python_panes(stacks: Iterable[str], used: set[str]) -> list[Listing]:
+def python_panes(stacks: Iterable[str], linked_keys: set[str]) -> list[Listing]:
     """Make the panes of the whole functions that contain the lines of these stacks, in order.
 
-    `used` are the keys to which other panes link; only the lines with these keys are marked.
+    `linked_keys` are the keys to which other panes link; only the lines with these keys are marked.
     """
     panes: dict[tuple[str, int], Listing] = {}
     for file, line in _user_places(stacks):
@@ -114,7 +114,7 @@ def python_panes(stacks: Iterable[str], used: set[str]) -> list[Listing]:
         text = linecache.getlines(file)
         (span,) = spans.enclosing_functions("".join(text), [line])
         if code := "".join(text[span.first - 1 : span.last]):
-            panes[file, span.first] = _function_pane(file, span, code, used)
+            panes[file, span.first] = _function_pane(file, span, code, linked_keys)
     return list(panes.values())
 
 
@@ -131,10 +131,10 @@ def _contains_line(pane: Listing, file: str, line: int) -> bool:
     return pane.filename == file and pane.first_line <= line < last
 
 
-def _function_pane(file: str, span: Span, code: str, used: set[str]) -> Listing:
+def _function_pane(file: str, span: Span, code: str, linked_keys: set[str]) -> Listing:
     place, first, name = scrub(file), span.first, span.name or "line"
     code = code if code.endswith("\n") else code + "\n"
     keys = ((n, links.python_key(place, first + n - 1)) for n in range(1, code.count("\n") + 1))
-    marks = {number: (key,) for number, key in keys if key in used}
+    marks = {number: (key,) for number, key in keys if key in linked_keys}
     title, ident = f"{name} in {place}", f"python-{slug(name)}-{first}"
     return Listing(title, ident, code, "python", "python", place, first, marks=marks)

@@ -212,13 +212,13 @@ def read_usage(cubin: bytes) -> Resources:
     return Resources(registers, spilled=local, shared=shared, stack=stack)
 
 
-def _compute_occupancy(used: Resources, metadata: Any) -> Occupancy | None:
+def _compute_occupancy(resources: Resources, metadata: Any) -> Occupancy | None:
     """Return the occupancy with these resources; None for a GPU whose limits are not known."""
     if not (device := architecture(metadata.target.arch)):
         return None
     threads = metadata.num_warps * device.warp_size
     return compute_occupancy(
-        device, threads=threads, registers=used.registers, shared=metadata.shared
+        device, threads=threads, registers=resources.registers, shared=metadata.shared
     )
 
 

@@ -1,1 +1,1 @@
-"""One reader for each stage: it turns PyTorch's output into artifacts of the model."""
+"""Read PyTorch's output into artifacts of the model, with one module for each stage."""

@@ -83,10 +83,10 @@ def _ended_by_error(data: names.CompileMetrics) -> bool:
     return data.get("fail_type") not in (None, "", "Unsupported")
 
 
-def _read_break(event: Event[object], frame: Frame | None, failed: bool) -> Break:
+def _read_break(event: Event[object], frame: Frame | None, has_failed: bool) -> Break:
     message, _, rest = event.payload.partition(_STACK)
     stack = printed_stack(rest.split("\nTraceback (most recent call last)")[0])
-    skipped = failed or any(phrase in message for phrase in _SKIP_PHRASES)
+    skipped = has_failed or any(phrase in message for phrase in _SKIP_PHRASES)
     return _break_from_message(message, _stack_of_break(message, stack, frame), skipped)
 
 
@@ -176,12 +176,12 @@ def _dedent(text: str) -> str:
 
 
 def _breaks_without_reason(
-    trace: Trace, frames: dict[str, Frame], failed: set[str]
+    trace: Trace, frames: dict[str, Frame], failed_ids: set[str]
 ) -> Iterator[Break]:
     """Yield a break for each skipped frame whose reason is in Dynamo's metrics only."""
     announced = {e.compile_id for e in _list_reasons(trace)}
     for event in trace.select(names.METRICS):
-        if event.compile_id in failed - announced:
+        if event.compile_id in failed_ids - announced:
             frame = frames.get(event.compile_id)
             stack = (frame.location,) if frame else ()
             message = event.data.get("fail_reason") or ""

@@ -60,7 +60,9 @@ class CacheEvent:
 
 
 def read_cache_events(trace: Trace) -> Iterator[CacheEvent]:
-    """Yield what each cache did with each graph. A payload that is no JSON object has no fields."""
+    """Yield what each cache did with each graph. A payload that is not a JSON object has no
+    fields.
+    """
     for event in trace.events:
         if match := _CACHE_EVENT.fullmatch(event.name):
             try:

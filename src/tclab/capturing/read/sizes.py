@@ -39,7 +39,7 @@ class Sizes:
     hints: Hints = field(default_factory=dict)
 
     def shape(self, node: Node) -> tuple[int, ...] | None:
-        """Return the node's sizes; None if the node is no tensor, or if a symbol has no hint."""
+        """Return the node's sizes; None if the node is not a tensor, or if a symbol has no hint."""
         if node.shape is None:
             return None
         sizes = [self.number(text) for text in node.shape]
@@ -69,8 +69,8 @@ class Sizes:
         raise KeyError(ast.unparse(value))
 
     def bytes(self, node: Node) -> int | None:
-        """Return the bytes of the node's elements; None if the node is no tensor or its size is not
-        known.
+        """Return the bytes of the node's elements; None if the node is not a tensor or its size is
+        not known.
         """
         shape, bits = self.shape(node), _BITS.match(node.dtype)
         if shape is None or bits is None:

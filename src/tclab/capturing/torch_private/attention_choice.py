@@ -21,7 +21,8 @@ import torch
 _STUB = "_ZN2at6native22_fused_sdp_choice_stubE"  # declared in ATen/native/transformers/attention.h
 _CPU, _CUDA = 0, 1
 
-#: ``int64_t (*)(const Tensor&, …)``; no argument types here, since our functions read none.
+#: ``int64_t (*)(const Tensor&, …)``; the type has no arguments, because tclab's functions read
+#: none.
 _CHOICE = ctypes.CFUNCTYPE(ctypes.c_int64)
 
 

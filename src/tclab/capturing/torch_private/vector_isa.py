@@ -56,8 +56,8 @@ def try_isa(isa: Any) -> set[Path]:
 @contextmanager
 def time_isa_trials() -> Iterator[None]:
     """Add an event to PyTorch's compile times for each ISA tried during the block. PyTorch's own
-    event covers the C++ compile alone, not the Python process that loads the file (up to 2.12 it
-    imports PyTorch).
+    event covers only the C++ compile, and not the Python process that loads the file (and, up to
+    2.12, imports PyTorch).
     """
     from torch._dynamo.utils import dynamo_timed
     from torch._inductor.cpu_vec_isa import VecISA

@@ -85,7 +85,7 @@ def html(artifact: Graph, options: Options) -> Html:
         return _DRAW_VIEW[options.view](artifact, options)
     panels = [(name.capitalize(), _DRAW_VIEW[name](artifact, options)) for name in VIEWS]
     chosen_view = 1 if len(artifact.nodes) > MOST_SHOWN or not artifact.nodes else 0
-    views = parts.tabs("View of the graph", panels, options, chosen=chosen_view, keep=True)
+    views = parts.tabs("View of the graph", panels, options, chosen_index=chosen_view, keep=True)
     return parts.fold(summary(artifact), views) if options.fold else views
 
 

@@ -60,7 +60,9 @@ def _number_text(value: int | None) -> str:
 
 
 def _fused_text(group: FusedGroup) -> str:
-    """Return ``op0, op1, which share buf0 (op0, op1)``, or ``op0 alone``."""
+    """Return the nodes of a group as text: ``op0, op1, which share buf0 (op0, op1)``, or ``op0
+    alone``.
+    """
     if len(group.ops) == 1:
         return f"{group.ops[0]} alone"
     shared = ", ".join(f"{buffer} ({', '.join(ops)})" for buffer, ops in group.shared.items())

@@ -83,14 +83,14 @@ def claims(context: click.Context, page: str | None, unbound: bool, universal: b
         context.exit(1)
 
 
-def _claims_of_snippet(opened: book.Book, word: str) -> set[tuple[str, str]]:
+def _claims_of_snippet(opened_book: book.Book, word: str) -> set[tuple[str, str]]:
     """Return the claims of ``topic/snippet`` or ``topic/snippet#claim``; empty if `word` names a
     page.
     """
     name, mark, claim = word.partition("#")
-    if name not in opened.all_snippets:
+    if name not in opened_book.all_snippets:
         return set()
-    snippet = opened.all_snippets[name]
+    snippet = opened_book.all_snippets[name]
     there = [each.name for each in snippet.claims]
     if not there or (mark and claim not in there):
         cause = f"{snippet.file} has no claim {claim!r}" if mark else f"{snippet.file} has no claim"
@@ -111,34 +111,36 @@ def _find_pages(root: Path, part: str | None) -> list[str]:
     return pages
 
 
-def _unbound_sentences(opened: book.Book, pages: Sequence[str]) -> Iterator[str]:
+def _unbound_sentences(opened_book: book.Book, pages: Sequence[str]) -> Iterator[str]:
     """Yield ``page: sentence`` for each sentence that no claim proves and no output shows."""
     for page in pages:
-        yield from (f"{page}: {s.text}" for s in _list_sentences(opened, page) if not s.is_proven)
+        yield from (
+            f"{page}: {s.text}" for s in _list_sentences(opened_book, page) if not s.is_proven
+        )
 
 
-def _universal_sentences(opened: book.Book, pages: Sequence[str]) -> Iterator[str]:
+def _universal_sentences(opened_book: book.Book, pages: Sequence[str]) -> Iterator[str]:
     """Yield ``page: words: sentence`` for each sentence with words such as *every* outside a
     claim.
     """
     for page in pages:
-        for sentence in _list_sentences(opened, page):
+        for sentence in _list_sentences(opened_book, page):
             if words := sentence.universal_words:
                 yield f"{page}: {', '.join(words)}: {sentence.text}"
 
 
-def _list_sentences(opened: book.Book, page: str) -> Sequence[Statement]:
+def _list_sentences(opened_book: book.Book, page: str) -> Sequence[Statement]:
     """Return the sentences of a page; empty for a lab, whose prose is between cells of code."""
-    return opened.pages[page].statements if page in opened.pages else ()
+    return opened_book.pages[page].statements if page in opened_book.pages else ()
 
 
-def _summary_table(opened: book.Book, pages: Sequence[str]) -> Table:
+def _summary_table(opened_book: book.Book, pages: Sequence[str]) -> Table:
     """Return a table with a row for each page, and a row of sums if there are several."""
     table = Table(box=None, pad_edge=False)
     table.add_column("page", overflow="fold")
     for name in COLUMNS:
         table.add_column(name, justify="right")
-    counts = [_count_sentences(opened, page) for page in pages]
+    counts = [_count_sentences(opened_book, page) for page in pages]
     for page, row in zip(pages, counts, strict=True):
         table.add_row(page, *_format_cells(row))
     if len(pages) > 1:
@@ -146,12 +148,12 @@ def _summary_table(opened: book.Book, pages: Sequence[str]) -> Table:
     return table
 
 
-def _count_sentences(opened: book.Book, page: str) -> list[int]:
+def _count_sentences(opened_book: book.Book, page: str) -> list[int]:
     """Return the numbers of a row for `COLUMNS`, without the share."""
-    bindings = [s for s in opened.sentences if s.page == page]
+    bindings = [s for s in opened_book.sentences if s.page == page]
     needed = list(dict.fromkeys(ref for s in bindings for ref in s.claims))
-    proven_claims = sum(bool(_list_environments(opened, *ref)) for ref in needed)
-    prose = _list_sentences(opened, page)
+    proven_claims = sum(bool(_list_environments(opened_book, *ref)) for ref in needed)
+    prose = _list_sentences(opened_book, page)
     bound = sum(s.is_bound for s in prose)
     proven = sum(s.is_proven for s in prose)
     kinds = [len(prose), bound, proven - bound, len(prose) - proven]
@@ -165,7 +167,7 @@ def _format_cells(row: Sequence[int]) -> list[str]:
 
 
 def _sentence_table(
-    opened: book.Book,
+    opened_book: book.Book,
     rows: Sequence[sentences.Sentence],
     asked: Collection[tuple[str, str]] | None = None,
 ) -> Table:
@@ -178,25 +180,27 @@ def _sentence_table(
     for s in rows:
         for snippet, name in (c for c in s.claims if asked is None or c in asked):
             sentence = escape(" ".join(s.text.split()))
-            environments = "; ".join(_list_environments(opened, snippet, name)) or "[red]nowhere[/]"
+            environments = (
+                "; ".join(_list_environments(opened_book, snippet, name)) or "[red]nowhere[/]"
+            )
             line = str(s.line) if asked is None else str(s)
             table.add_row(line, sentence, escape(f"{snippet}#{name}"), environments)
     return table
 
 
-def _list_environments(opened: book.Book, snippet: str, name: str) -> list[str]:
+def _list_environments(opened_book: book.Book, snippet: str, name: str) -> list[str]:
     """Yield each environment where the claim held, and each environment to which it does not apply,
     with the reason.
     """
     from tclab.site.pages import claim_checks
 
-    claim = opened.all_snippets[snippet].claim(name)
+    claim = opened_book.all_snippets[snippet].claim(name)
     if claim is None:
         return []
     places = [
         claim_checks.origin(run)
         + ("" if claim.only.holds(run.provenance.version) else f": only {claim.only}")
-        for run in opened.runs.get(snippet, ())
+        for run in opened_book.runs.get(snippet, ())
         if not claim_checks.failure_reason(claim, run)
     ]
     return list(dict.fromkeys(places))

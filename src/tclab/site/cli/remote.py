@@ -41,18 +41,18 @@ def add_on_option(command: _Command) -> _Command:
 _WORKER = "start a worker that has it: tclab worker ADDRESS"
 
 
-def print_refused(refused: Mapping[str, str], words: Sequence[str], step: str = _WORKER) -> int:
+def print_refused(reasons: Mapping[str, str], words: Sequence[str], step: str = _WORKER) -> int:
     """Print the snippets that no worker could run, by reason. Return 1 if the user named some of
     them, else 0.
     """
     by_reason: dict[str, list[str]] = {}
-    for name, why in refused.items():
+    for name, why in reasons.items():
         by_reason.setdefault(why, []).append(name)
     for why, names in by_reason.items():
         more = f" and {len(names) - 8} more" if len(names) > 8 else ""
         place = f"{', '.join(names[:8])}{more}"
         terminal.print_error(TclabError(place, f"ran nowhere: {why}", step))
-    return int(bool(refused and words))
+    return int(bool(reasons and words))
 
 
 def run_bundle(jobs: Path, out: Path | None, width: int | None) -> int:

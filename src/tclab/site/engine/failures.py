@@ -63,19 +63,21 @@ def _shorten_message(message: str) -> str:
 
 
 def classify_end(
-    snippet: Snippet, ended: Ended, end: End | None, fault: str, line: int = 0
+    snippet: Snippet, end_message: Ended, end: End | None, fault: str, line: int = 0
 ) -> Failure | None:
     """Return the failure of one finished process; None if it succeeded.
 
-    `ended` is the supervisor's message, `end` the report that the process itself wrote (None if it
-    wrote none), `fault` the Python stack from faulthandler, `line` the snippet's line at which the
-    process was stopped (0 if unknown).
+    `end_message` is the supervisor's message, `end` the report that the process itself wrote (None
+    if it wrote none), `fault` the Python stack from faulthandler, `line` the snippet's line at
+    which the process was stopped (0 if unknown).
     """
-    if ended["limit"]:
-        failure = _make_failure(snippet, ended["limit"], _limit_text(snippet, ended), fault=fault)
+    if end_message["limit"]:
+        failure = _make_failure(
+            snippet, end_message["limit"], _limit_text(snippet, end_message), fault=fault
+        )
         return replace(failure, location=_source_line(snippet, line) or failure.location)
-    if end is None or ended["status"] != 0:
-        return _failure_without_report(snippet, ended["status"], fault)
+    if end is None or end_message["status"] != 0:
+        return _failure_without_report(snippet, end_message["status"], fault)
     if end["ended"] == "as declared":
         return None
     if end["ended"] == "returned":
@@ -160,13 +162,13 @@ def _make_failure(
     return Failure(cause, message, _line_in_fault(snippet, fault), stack, step)
 
 
-def _limit_text(snippet: Snippet, ended: Ended) -> str:
+def _limit_text(snippet: Snippet, end_message: Ended) -> str:
     return {
         "timeout": f"still running after its {snippet.timeout:g} s",
-        "memory": f"held {ended['peak'] / 2**20:.0f} MiB, over its {snippet.memory} MiB",
+        "memory": f"held {end_message['peak'] / 2**20:.0f} MiB, over its {snippet.memory} MiB",
         "output": f"wrote more than {OUTPUT_LIMIT // 2**20} MiB of output",
         "files": f"wrote more than {files_limit(snippet) // 2**20} MiB of files, or {FILES:,}",
-    }[ended["limit"]]
+    }[end_message["limit"]]
 
 
 def _failure_without_report(snippet: Snippet, status: int | None, fault: str) -> Failure:

@@ -1,4 +1,6 @@
-"""Define a job: one snippet to run, with its lock, folder, request and finished run."""
+"""Define a job, which is one snippet to run with its lock, its folder, its request and its finished
+run.
+"""
 
 from __future__ import annotations
 
@@ -132,19 +134,19 @@ class Job:
 
     # ------------------------------------------------------------------ run
 
-    def collect(self, ended: Ended) -> Run:
+    def collect(self, end_message: Ended) -> Run:
         """Make the run from the files that its process left, then remove the job's folder."""
         end = _read_end(self.folder)
         artifacts, unreadable = _read_artifacts(self.folder / "artifacts.jsonl", self.snippet)
         judged, imported, opened = self._judge_claims(end), *self._read_file_lists()
         run = replace(
             self._run(),
-            seconds=ended["seconds"],
-            peak_memory=ended["peak"],
+            seconds=end_message["seconds"],
+            peak_memory=end_message["peak"],
             artifacts=artifacts,
-            stdout=_read_output(self.folder / "stdout", ended),
-            stderr=_read_output(self.folder / "stderr", ended),
-            failure=self._find_failure(ended, end, judged) or (unreadable if end else None),
+            stdout=_read_output(self.folder / "stdout", end_message),
+            stderr=_read_output(self.folder / "stderr", end_message),
+            failure=self._find_failure(end_message, end, judged) or (unreadable if end else None),
             raised=end["raised"] if end and end["ended"] == "as declared" else "",
             claims=judged,
             rests_on=dependencies.dependency_digests(
@@ -190,11 +192,11 @@ class Job:
         return claims.judge(self.snippet.claims, *noted)
 
     def _find_failure(
-        self, ended: Ended, end: End | None, judged: Sequence[Claim]
+        self, end_message: Ended, end: End | None, judged: Sequence[Claim]
     ) -> Failure | None:
         where = _read_text(self.folder / "where", 20)
         fault = _read_text(self.folder / "fault", 1 << 20)
-        failure = failures.classify_end(self.snippet, ended, end, fault, int(where or 0))
+        failure = failures.classify_end(self.snippet, end_message, end, fault, int(where or 0))
         false = claims.false_claims(judged, self.plan.here.version)
         failure = failure or failures.failure_of_claims(self.snippet, false)
         if _is_full(self.folder) and (
@@ -270,8 +272,8 @@ def _decode_artifact(line: bytes) -> Artifact:
     return artifact
 
 
-def _read_output(path: Path, ended: Ended) -> str:
-    if ended["limit"] != "output":
+def _read_output(path: Path, end_message: Ended) -> str:
+    if end_message["limit"] != "output":
         return scrub(_read_text(path, failures.OUTPUT_LIMIT))
     text = scrub(_read_text(path, _KEPT_BYTES))
     return f"{text}\n[cut: the limit was broken]\n" if len(text) >= _KEPT_BYTES else text

@@ -1,4 +1,4 @@
-"""Run jobs on this machine: start those that may start, and handle the supervisor's messages."""
+"""Run jobs on this machine: start the jobs that may start, and handle the supervisor's messages."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class LocalWork(Work):
         return bool(self.todo or self.running)
 
     def run(self, snippets: Iterable[Snippet], pool: Pool) -> None:
-        """Run all snippets; those that are timed run last, one at a time."""
+        """Run all snippets. Timed snippets run last, one at a time."""
         for snippet in sorted(snippets, key=lambda each: each.alone):
             self.add(snippet)
         try:

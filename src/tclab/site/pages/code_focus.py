@@ -22,23 +22,27 @@ SHOWN_WHOLE_BELOW = 16
 
 
 def focus_ranges(
-    snippet: Snippet, lines: tuple[int, int], selected: Sequence[str] | None, place: str
+    snippet: Snippet, lines: tuple[int, int], selected_names: Sequence[str] | None, place: str
 ) -> list[tuple[int, int]]:
     """Return the ranges of `lines` that stay open, in order; an empty list if all lines stay open.
 
-    `selected` lists functions and classes of the snippet. None selects the functions that the
+    `selected_names` lists functions and classes of the snippet. None selects the functions that the
     snippet compiles; an empty sequence selects all lines. Raises PageError at `place` for an
     unknown name.
     """
     first, last = lines
-    if selected is None and last - first < SHOWN_WHOLE_BELOW:
+    if selected_names is None and last - first < SHOWN_WHOLE_BELOW:
         return []
     defined = dict(_list_definitions(snippet.tree))
-    for name in selected or ():
+    for name in selected_names or ():
         if name not in defined:
             cause = f"{snippet.name} defines no {name!r}"
             raise PageError(place, cause, f"it defines: {', '.join(defined) or 'nothing'}")
-    wanted = _names_for_compiler(snippet.tree, defined) if selected is None else set(selected)
+    wanted = (
+        _names_for_compiler(snippet.tree, defined)
+        if selected_names is None
+        else set(selected_names)
+    )
     ranges = {spans.statement_lines(node) for name, node in defined.items() if name in wanted}
     return sorted((a, b) for a, b in ranges if first <= a and b <= last)
 
@@ -85,7 +89,7 @@ def _is_module(node: ast.ClassDef) -> bool:
     return any(ast.unparse(base).endswith("Module") for base in node.bases)
 
 
-def _add_dependencies(names: Iterable[str], defined: Mapping[str, ast.stmt]) -> Iterator[str]:
+def _add_dependencies(names: Iterable[str], definitions: Mapping[str, ast.stmt]) -> Iterator[str]:
     """Yield these names, and the names in the same file that their definitions use."""
     pending, seen = list(names), set()
     while pending:
@@ -94,7 +98,7 @@ def _add_dependencies(names: Iterable[str], defined: Mapping[str, ast.stmt]) -> 
             continue
         seen.add(name)
         yield name
-        pending += [used for used in _free_names(defined[name]) if used in defined]
+        pending += [used for used in _free_names(definitions[name]) if used in definitions]
 
 
 def _free_names(node: ast.stmt) -> set[str]:

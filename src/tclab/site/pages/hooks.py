@@ -77,7 +77,8 @@ _WIDE_STYLE = (
 )
 
 
-#: Matches an address that is no http URL of a folder; the theme writes it into links unescaped.
+#: Matches an address that is not an http URL of a folder. It must be one, because the theme writes
+#: it into links unescaped.
 _INVALID_ADDRESS = re.compile(r"""^(?!https?://)|[\s"'<>&`\\{}|^?#\x00-\x20\x7f]""", re.IGNORECASE)
 
 
@@ -127,11 +128,11 @@ def open_build(config: MkDocsConfig, open_book: Callable[[Path, Path], book.Book
     os.environ.setdefault("SOURCE_DATE_EPOCH", str(newest_run_time(opened)))
 
 
-def newest_run_time(opened: book.Book) -> int:
+def newest_run_time(opened_book: book.Book) -> int:
     """Return the newest date of a shown run, in seconds. It is the site's date, which so does not
     depend on the day of the build.
     """
-    days = [run.provenance.date[:10] for runs in opened.runs.values() for run in runs]
+    days = [run.provenance.date[:10] for runs in opened_book.runs.values() for run in runs]
     return calendar.timegm(time.strptime(max(days, default="2026-01-01"), "%Y-%m-%d"))
 
 

@@ -221,7 +221,7 @@ def _render_tabs(
     snippet: Snippet,
     groups: Sequence[RunGroup],
     panels: Sequence[Html],
-    chosen: int,
+    chosen_index: int,
 ) -> Html:
     """Put each group of runs into a tab; a single group needs no tabs."""
     if len(panels) == 1:
@@ -229,7 +229,10 @@ def _render_tabs(
     where = Options(prefix=block.page.unique_id(f"{snippet.name}-runs"))
     names = [runs_label(group.runs) for group in groups]
     return parts.tabs(
-        "Which machine", _number_equal_names([*zip(names, panels)]), where, chosen=chosen
+        "Which machine",
+        _number_equal_names([*zip(names, panels)]),
+        where,
+        chosen_index=chosen_index,
     )
 
 

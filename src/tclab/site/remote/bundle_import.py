@@ -21,7 +21,7 @@ _NAME_SNIPPETS = "name those that are to be taken: tclab record --import FILE SN
 def import_runs(
     path: Path, plan: Plan, snippets: Iterable[Snippet], wanted_names: Iterable[str] = ()
 ) -> tuple[dict[str, Run], dict[str, str]]:
-    """Record the runs of a bundle, or only those of the `wanted_names` snippets.
+    """Record the runs of a bundle, or only the runs of the snippets in `wanted_names`.
 
     Return the runs by snippet, and the reason for each snippet that did not run. A run that failed
     is returned and revokes the recording that is there. Raises BundleError, with nothing written,

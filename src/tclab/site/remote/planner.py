@@ -59,7 +59,9 @@ class RemoteWork(Work):
     answered: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def run(self, snippets: Iterable[Snippet], seconds: Callable[[Snippet], float]) -> None:
-        """Run the snippets, the longest first; put those that no worker can run into `refused`."""
+        """Run the snippets, the longest first. Put the snippets that no worker can run into
+        `refused`.
+        """
         for snippet in snippets:
             job = Job(snippet, self.plan, self.environment, solo=snippet.alone)
             self._queue(QueuedJob(job, self.requirements(snippet), seconds(snippet)))

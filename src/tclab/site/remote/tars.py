@@ -66,7 +66,7 @@ def iter_files(data: bytes) -> Iterator[tuple[str, bytes]]:
         raise InvalidTar("nothing is in it")
 
 
-def _check_member(member: tarfile.TarInfo, seen: set[str]) -> str:
+def _check_member(member: tarfile.TarInfo, seen_names: set[str]) -> str:
     """Return the name of a member, after checking it."""
     name = member.name
     if member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE):
@@ -76,9 +76,9 @@ def _check_member(member: tarfile.TarInfo, seen: set[str]) -> str:
     if not 0 <= member.size <= MAX_FILE_BYTES:
         raise InvalidTar(f"{name!r} has {member.size:,} bytes")
     parents = {str(parent) for parent in PurePosixPath(name).parents}
-    if name in seen or parents & seen:
+    if name in seen_names or parents & seen_names:
         raise InvalidTar(f"{name!r} is in it twice")
-    seen.add(name)
+    seen_names.add(name)
     return name
 
 

@@ -62,13 +62,13 @@ class Tally:
             self._open[place] += not why
             yield item
 
-    def count_set(self, place: int, small: Value) -> Value:
+    def count_set(self, place: int, smaller_set: Value) -> Value:
         """Count the items of a set that is compared with a larger one; return it."""
-        if isinstance(small, Set):
+        if isinstance(smaller_set, Set):
             self._names[place] = "<="
-            self._seen[place] += len(small)
-            self._open[place] += len(small)
-        return small
+            self._seen[place] += len(smaller_set)
+            self._open[place] += len(smaller_set)
+        return smaller_set
 
     def count_elements(self, place: int, name: str, value: Value) -> Value:
         """Count the elements of a tensor or an array; return it. Another value has one."""

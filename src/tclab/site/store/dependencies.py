@@ -43,28 +43,28 @@ def package_digests() -> dict[str, str]:
 
 
 def dependency_digests(
-    imported: Iterable[Path],
-    opened: Iterable[Path],
+    imported_files: Iterable[Path],
+    opened_files: Iterable[Path],
     snippet: Snippet,
     package: Digests,
     began: int,
 ) -> dict[str, str]:
     """Return the digests of a run's dependencies; empty if no process left a list of its imports.
 
-    `imported` are the files that the run's processes imported, `opened` the files that they read,
-    `package` the digests of tclab's files from before the run. A file in a hidden folder of the
-    project, where compilers write, is a dependency only if the snippet's header names it.
+    `imported_files` are the files that the run's processes imported, `opened_files` those that they
+    read, `package` the digests of tclab's files from before the run. A file in a hidden folder of
+    the project, where compilers write, is a dependency only if the snippet's header names it.
 
     The digest is '' for a recorded file that was missing, and for a file that changed after the run
     `began` (ns since the epoch), so that an edit during the run makes the run stale.
     """
     root = _find_root(snippet)
-    files = {_name(path, root): path for path in imported}
+    files = {_name(path, root): path for path in imported_files}
     if not files:
         return {}
     own = {name: path for name, path in files.items() if name and not _is_hidden(name)}
     own |= {_name(path.resolve(), root): path for path in snippet.includes}
-    read = {*opened, *_named_files(snippet, own, root)} - {snippet.path.resolve()}
+    read = {*opened_files, *_named_files(snippet, own, root)} - {snippet.path.resolve()}
     own |= {_name(path, root): path for path in read if _is_read(path, root, began)}
     code = {name for name in package if name in own or name.startswith(_ALWAYS)}
     digests = {

@@ -66,14 +66,14 @@ def package_differences(run: Run) -> Iterator[str]:
             yield f"{name} {stored} → {now or 'none'}"
 
 
-def still_fails(failed: Run, snippet: Snippet, here: Provenance, package: Digests) -> bool:
+def still_fails(failed_run: Run, snippet: Snippet, here: Provenance, package: Digests) -> bool:
     """Return whether everything that a failed run depends on is unchanged. If the run's process
     died, its imports are unknown; then only the snippet, its includes and the provenance count.
     """
     changed = (
-        *source_differences(failed, snippet, package),
-        *package_differences(failed),
-        *provenance_differences(failed.provenance, here),
+        *source_differences(failed_run, snippet, package),
+        *package_differences(failed_run),
+        *provenance_differences(failed_run.provenance, here),
     )
     return not changed
 

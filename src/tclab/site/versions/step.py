@@ -76,7 +76,7 @@ class Part:
 
     @cached_property
     def causes(self) -> tuple[Cause, ...]:
-        """The causes of differing kernels; those that can change results come first."""
+        """The causes of differing kernels. Causes that can change results come first."""
         return join_causes(cause for each in self.pairs for cause in each.upgrade.causes)
 
     def count_functions(self, cause: Cause) -> int:

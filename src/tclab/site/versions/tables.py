@@ -34,7 +34,7 @@ def _count_levels(key: tuple[str, str], part: Part) -> tuple[str | int, ...]:
 
 
 def causes(part: Part, name: str, title: str) -> Table:
-    """Return the causes of differing kernels; those that can change results come first."""
+    """Return the causes of differing kernels. Causes that can change results come first."""
     rows = []
     for each in part.causes:
         kernels, *rest = describe_cause(each).values()

@@ -149,12 +149,12 @@ class Clock:
         """Seconds left of the budget; negative after its end."""
         return self.end - time.monotonic()
 
-    def estimate_rest(self, done: int, total: int) -> float:
+    def estimate_rest(self, done_count: int, total: int) -> float:
         """Return the seconds that the suite still needs at its pace so far, but at most the rest of
         the budget.
         """
-        pace = (time.monotonic() - self.start) / max(1, done)
-        return max(0.0, min(pace * (total - done), self.seconds_left))
+        pace = (time.monotonic() - self.start) / max(1, done_count)
+        return max(0.0, min(pace * (total - done_count), self.seconds_left))
 
     def preparation_deadline(self, workers: int) -> float:
         """Return the time.monotonic() by which preparing must end to leave time for the workers."""

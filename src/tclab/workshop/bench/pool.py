@@ -148,7 +148,8 @@ class WorkerPool:
         deadline: float,
         report: Callable[[Worker], None],
     ) -> list[Worker]:
-        """Start a worker for each task; return those that are warm or have failed by `deadline`.
+        """Start a worker for each task; return the workers that are warm or have failed by
+        `deadline`.
 
         The deadline is a time.monotonic(). The other workers are ended and not returned, so that
         their tasks can be tried again.

@@ -39,11 +39,11 @@ def format_row(row: Row) -> str:
     return f"{row.mode} {format_time(row.us)}{speed}{mark}"
 
 
-def format_case(rows: Sequence[Row], done: int, total: int, seconds_left: float) -> str:
+def format_case(rows: Sequence[Row], done_count: int, total: int, seconds_left: float) -> str:
     """Format a case's line: its number, its results, and the seconds left of the suite."""
     results = ", ".join(format_row(row) for row in rows) or "nothing in time"
     name = rows[0].case if rows else ""
-    return f"[{done}/{total}] {name}: {results}  (about {seconds_left:.0f} s left)"
+    return f"[{done_count}/{total}] {name}: {results}  (about {seconds_left:.0f} s left)"
 
 
 def summarize(rows: Iterable[Row]) -> list[str]:

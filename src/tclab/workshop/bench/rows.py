@@ -139,7 +139,7 @@ class Book:
     def open(cls, folder: Path, environment: Mapping[str, Any]) -> Book:
         """Open the file of this environment in a folder, with its rows; create it if needed.
 
-        StoreError if it cannot be written, or was changed since we wrote it.
+        Raises StoreError if the file cannot be written, or if it was changed since tclab wrote it.
         """
         book = cls(folder / f"{file_key(environment)}.jsonl", environment)
         book._append({"environment": dict(environment), "suite": SUITE}, first=True)

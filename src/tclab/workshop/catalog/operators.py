@@ -44,7 +44,7 @@ def find(name: str) -> Example:
 @functools.cache
 def _database() -> dict[str, Any]:
     """Return the operators by name. Their supported types are those of a GPU, even without one, so
-    that both sides of a comparison list the same.
+    that both sides of a comparison list the same examples.
     """
     from tclab.errors import TclabError
 

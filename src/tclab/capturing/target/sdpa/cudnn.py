@@ -1,4 +1,6 @@
-"""Rules of cuDNN's attention alone (cuda/sdp_utils.cpp: can_use_cudnn_attention)."""
+"""Define the rules that only cuDNN's attention has (cuda/sdp_utils.cpp:
+can_use_cudnn_attention).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of memory-efficient attention alone (can_use_mem_efficient_attention)."""
+"""Define the rules that only memory-efficient attention has (can_use_mem_efficient_attention)."""
 
 from __future__ import annotations
 

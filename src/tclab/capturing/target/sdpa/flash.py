@@ -1,4 +1,4 @@
-"""Rules of FlashAttention alone (cuda/sdp_utils.cpp: can_use_flash_attention)."""
+"""Define the rules that only FlashAttention has (cuda/sdp_utils.cpp: can_use_flash_attention)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules that several backends share, most of them from ``sdp_utils_cpp.h``.
+"""Define the rules that several backends share, most of them from ``sdp_utils_cpp.h``.
 
 A rule names the C++ function it follows; its check takes the call and the machine. Conditions on
 sizes are evaluated in the order of the source, because each one on a symbolic size adds a guard.

@@ -112,13 +112,16 @@ class _GraphUnits:
         required = self._required_answers(unnumbered_code(kernel), variant.flipped)
         return replace(_add_answers(kernel, [*flipped, *required]), name=f"{kernel.name}-other")
 
-    def _required_answers(self, code: str, flipped: FlippedChoices) -> list[TimedAnswer]:
+    def _required_answers(self, code: str, flipped_choices: FlippedChoices) -> list[TimedAnswer]:
         """Return the answers that a variant's kernel depends on. The kernel depends on a further
         choice if it disappears when the choice is flipped, too. Only the smallest sets of such
         choices count.
         """
-        removing = [other - flipped for other, codes in self._kernels.items() if code not in codes
-                and other > flipped]  # fmt: skip
+        removing = [
+            other - flipped_choices
+            for other, codes in self._kernels.items()
+            if code not in codes and other > flipped_choices
+        ]
         minimal = [groups for groups in removing if not any(other < groups for other in removing)]
         needed = sorted({group for groups in minimal for group in groups})
         return [

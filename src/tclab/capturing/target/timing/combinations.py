@@ -1,7 +1,8 @@
 """Select the combinations of choices to compile, so that each possible kernel is seen.
 
-A kernel depends on few choices: those of the products it reads or writes. Each choice is flipped
-once alone; if several choices change a kernel, each combination of them is compiled.
+A kernel depends on few choices, which are those of the products that it reads or writes. Each
+choice is flipped alone once. If several choices change the same kernel, each combination of them is
+compiled.
 """
 
 from __future__ import annotations

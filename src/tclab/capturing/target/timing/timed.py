@@ -72,12 +72,12 @@ _active: list[TimedChoices] = []
 
 @contextmanager
 def answering_questions(
-    fixed: Mapping[str, str],
+    assumptions: Mapping[str, str],
     measurements: Measurements,
     flipped_keys: frozenset[str] = frozenset(),
 ) -> Iterator[TimedChoices]:
     """Answer the questions asked within the block; yield a TimedChoices that records them."""
-    _active.append(TimedChoices(fixed, measurements, flipped_keys))
+    _active.append(TimedChoices(assumptions, measurements, flipped_keys))
     try:
         yield _active[-1]
     finally:
@@ -92,15 +92,15 @@ def answer_question(question: TimedQuestion) -> str:
 # ------------------------------------------------------------------------------ assumptions
 
 
-def _find_assumption(question: TimedQuestion, fixed: Mapping[str, str]) -> str | None:
+def _find_assumption(question: TimedQuestion, assumptions: Mapping[str, str]) -> str | None:
     """Return the answer that the caller fixed for this product or for all products; None if there
     is none.
     """
-    for name, value in fixed.items():
+    for name, value in assumptions.items():
         choice, _, product = name.partition(":")
         if product and choice == question.choice and product.strip() in str(question):
             return value
-    return fixed.get(question.choice)
+    return assumptions.get(question.choice)
 
 
 def check_assumptions(assume: Mapping[str, str] | None) -> dict[str, str]:

@@ -62,13 +62,13 @@ def _link_tests(files: Iterable[Path]) -> None:
             os.link(file, link)
 
 
-def copy_tests(shared: str, target: str) -> None:
+def copy_tests(shared_cache: str, target: str) -> None:
     """Copy the tests' files, if there are any, from the shared cache folder into the folder
     `target`.
     """
     with contextlib.suppress(FileNotFoundError):
-        shutil.copytree(_tests_folder(Path(shared)), target, dirs_exist_ok=True)
+        shutil.copytree(_tests_folder(Path(shared_cache)), target, dirs_exist_ok=True)
 
 
-def _tests_folder(shared: Path) -> Path:
-    return shared.with_name("vector_isas")
+def _tests_folder(shared_cache: Path) -> Path:
+    return shared_cache.with_name("vector_isas")

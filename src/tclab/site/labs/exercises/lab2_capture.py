@@ -22,7 +22,7 @@ def forward(x, weights, gated, residual):
 """
 
 
-def _count_operations(depth: int, *, gated: bool, residual: bool) -> int:
+def _count_operations(depth: int, *, is_gated: bool, residual: bool) -> int:
     """Capture a network of this form, and count the operations in Dynamo's graph."""
     import torch
 
@@ -31,14 +31,14 @@ def _count_operations(depth: int, *, gated: bool, residual: bool) -> int:
     weights = [torch.eye(4) for _ in range(depth)]
     net = compile_function(_NET, "forward")
     return len(
-        tclab.capture(net, backend="eager")(torch.ones(2, 4), weights, gated, residual).graphs[0]
+        tclab.capture(net, backend="eager")(torch.ones(2, 4), weights, is_gated, residual).graphs[0]
     )
 
 
-def _check_number(answer: Answer, depth: int, *, gated: bool, residual: bool) -> None:
-    result = answer(depth, gated, residual)
-    true = _count_operations(depth, gated=gated, residual=residual)
-    call = f"predict_ops({depth}, gated={gated}, residual={residual})"
+def _check_number(answer: Answer, depth: int, *, is_gated: bool, residual: bool) -> None:
+    result = answer(depth, is_gated, residual)
+    true = _count_operations(depth, is_gated=is_gated, residual=residual)
+    call = f"predict_ops({depth}, gated={is_gated}, residual={residual})"
     assert result == true, f"{call} said {result!r}; the graph has {true}"
 
 
@@ -49,7 +49,7 @@ def _check_number(answer: Answer, depth: int, *, gated: bool, residual: bool) ->
     "With depth 0 the graph still has the mean: one operation.",
 )
 def counts_operations_after_the_loop(answer: Answer, random_inputs: RandomInputs) -> None:
-    _check_number(answer, 0, gated=False, residual=False)
+    _check_number(answer, 0, is_gated=False, residual=False)
 
 
 @predict_ops.step(
@@ -59,7 +59,7 @@ def counts_operations_after_the_loop(answer: Answer, random_inputs: RandomInputs
     "A line may hold several: a product and a relu are two nodes.",
 )
 def counts_two_in_a_line(answer: Answer, random_inputs: RandomInputs) -> None:
-    _check_number(answer, 1, gated=False, residual=False)
+    _check_number(answer, 1, is_gated=False, residual=False)
 
 
 @predict_ops.step(
@@ -69,7 +69,7 @@ def counts_two_in_a_line(answer: Answer, random_inputs: RandomInputs) -> None:
     "A graph is a straight list: Dynamo ran the loop while it traced, and noted each turn.",
 )
 def counts_each_turn(answer: Answer, random_inputs: RandomInputs) -> None:
-    _check_number(answer, random_inputs.integer(3, 6), gated=False, residual=False)
+    _check_number(answer, random_inputs.integer(3, 6), is_gated=False, residual=False)
 
 
 @predict_ops.step(
@@ -81,8 +81,8 @@ def counts_each_turn(answer: Answer, random_inputs: RandomInputs) -> None:
 )
 def counts_the_branch_taken(answer: Answer, random_inputs: RandomInputs) -> None:
     depth = random_inputs.integer(1, 3)
-    _check_number(answer, depth, gated=True, residual=False)
-    _check_number(answer, depth, gated=False, residual=True)
+    _check_number(answer, depth, is_gated=True, residual=False)
+    _check_number(answer, depth, is_gated=False, residual=True)
 
 
 @predict_ops.step(
@@ -92,7 +92,7 @@ def counts_the_branch_taken(answer: Answer, random_inputs: RandomInputs) -> None
     "Give a formula in depth, gated and residual; Python's True counts as 1.",
 )
 def is_right_for_other_networks(answer: Answer, random_inputs: RandomInputs) -> None:
-    _check_number(answer, random_inputs.integer(7, 9), gated=True, residual=True)
+    _check_number(answer, random_inputs.integer(7, 9), is_gated=True, residual=True)
 
 
 @predict_ops.step(

@@ -1,1 +1,1 @@
-"""Build one page of the site alone: run the page's stale snippets, render it, check it."""
+"""Build only one page of the site: run the page's stale snippets, render the page, and check it."""

@@ -48,11 +48,11 @@ def table(book: Book, stage: str) -> Table:
     return _opcode_table(_collect_opcodes(book, stage), stage)
 
 
-def _opcode_table(seen: dict[str, _OpcodeUse], stage: str) -> Table:
+def _opcode_table(uses: dict[str, _OpcodeUse], stage: str) -> Table:
     meanings = instructions.load_reference()[stage]["opcodes"]
     rows = tuple(
         (opcode, meanings.get(opcode), ", ".join(sorted(use.forms)))
-        for opcode, use in sorted(seen.items())
+        for opcode, use in sorted(uses.items())
     )
     columns = ("instruction", "what it does", "as it occurs here")
     return Table(_TITLES[stage], stage, columns, rows)

@@ -171,7 +171,8 @@ def _format_cell(text: str) -> str:
     return _escape(text).replace("|", "\\|")
 
 
-#: Characters that Markdown reads as markup; ``_`` between letters, and brackets alone, are none.
+#: Characters that Markdown reads as markup; a ``_`` between letters and single brackets are not
+#: markup.
 _MARKUP = re.compile(r"[\\`*<>&~]|\](?=[(\[:])|(?<!\w)_|_(?!\w)")
 
 

@@ -110,7 +110,10 @@ def all_beliefs_table(block: RunningBlock, book: Book) -> Html:
     if not beliefs:
         raise PageError(block.place, "no page shows verdicts", 'call verdicts("topic/snippet")')
     return join(
-        [_summary_table(beliefs), beliefs_table(beliefs, addresses, "Every belief", seen=False)]
+        [
+            _summary_table(beliefs),
+            beliefs_table(beliefs, addresses, "Every belief", with_observations=False),
+        ]
     )
 
 
@@ -143,9 +146,10 @@ def _heading_anchor(heading: str) -> str:
 
 
 def beliefs_table(
-    beliefs: Sequence[Belief], links: dict[str, str], label: str, *, seen: bool = True
+    beliefs: Sequence[Belief], links: dict[str, str], label: str, *, with_observations: bool = True
 ) -> Html:
-    """Return a table with a row for each belief: its verdict and, if `seen`, the observation.
+    """Return a table with a row for each belief: its verdict and, if `with_observations`, the
+    observation.
 
     If all CPUs agree on a verdict, which is the usual case, the verdict names no place.
     """
@@ -155,12 +159,12 @@ def beliefs_table(
         [
             tag("a", parts.prose(belief.text), href=links[belief.text]),
             _verdict_cell(belief, columns, usual),
-            *([_seen_cell(belief, columns)] if seen else []),
+            *([_seen_cell(belief, columns)] if with_observations else []),
         ]
         for belief in beliefs
     ]
     note = parts.caption(f"Where no place is named, the verdict is of {join_names(usual)}.")
-    head = ["belief", "verdict", *(["seen"] if seen else [])]
+    head = ["belief", "verdict", *(["seen"] if with_observations else [])]
     return join([parts.table(head, rows, label=label), note])
 
 

@@ -1,4 +1,4 @@
-"""Build models from torch alone: a diffusion UNet, a recommender, an LSTM, a transformer."""
+"""Build models that need only torch: a diffusion UNet, a recommender, an LSTM, a transformer."""
 
 from __future__ import annotations
 
@@ -69,10 +69,10 @@ class UNet(nn.Module):
         self.up = nn.ModuleList(TimedResidual(2 * b, a, width) for a, b in reversed(pairs))
         self.width = width
 
-    def forward(self, x: torch.Tensor, when: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, times: torch.Tensor) -> torch.Tensor:
         """Return the noise of x [b, 4, h, w] at the times [b], in the same shape."""
         steps = torch.exp(torch.arange(self.width // 2, device=x.device) * -(9.2 / self.width * 2))
-        angles = when[:, None] * steps
+        angles = times[:, None] * steps
         time = self.time(torch.cat([angles.sin(), angles.cos()], -1).to(x.dtype))
         h, skips = self.first(x), []
         for block in self.down:

@@ -1,4 +1,4 @@
-"""Make whole models of realistic shapes from torch.nn alone, with random weights.
+"""Make whole models of realistic shapes with torch.nn, with random weights.
 
 ``bert_base``: 12 layers, hidden size 768, 12 heads, 128 tokens (Devlin et al. 2018);
 ``resnet50``: an image of 224 by 224 (He et al. 2015); ``decoder_22``: 22 layers with rotary
