@@ -221,3 +221,62 @@ def test_modes_types_and_objects() -> None:
 
 def test_what_is_not_known_is_said_to_be() -> None:
     assert fixes.fix_guard("___something_new(x)") == fixes.NO_KNOWN_FIX
+
+
+# --------------------------------------------------------------------------- hints on breaks
+
+
+def first_hints(fn: Callable[..., Any], *args: Any) -> tuple[str, ...]:
+    """Return the usable hints on the first break of a function."""
+    torch._dynamo.reset()
+    with capture() as seen:
+        torch.compile(fn, backend="eager")(*args)
+    return fixes.usable_hints(next(iter(seen.breaks)))
+
+
+def halved(x: torch.Tensor) -> torch.Tensor:
+    while (x > 1).any():
+        x = x / 2
+    return x
+
+
+def test_a_while_has_no_hints_on_an_if() -> None:
+    (hint,) = first_hints(halved, torch.full((2,), 8.0))
+    assert "torch._higher_order_ops.while_loop" in hint
+    step = torch._higher_order_ops.while_loop
+    looped = torch.compile(
+        lambda x: step(lambda y: (y > 1).any(), lambda y: (y / 2,), (x,))[0], fullgraph=True,
+        backend="eager",
+    )  # fmt: skip
+    assert looped(torch.full((2,), 8.0)).tolist() == halved(torch.full((2,), 8.0)).tolist()
+
+
+def test_hints_fit_the_line() -> None:
+    def alone(x: torch.Tensor) -> torch.Tensor:
+        if (x > 1).any():
+            x = x + 1
+        return x
+
+    def joined(x: torch.Tensor) -> torch.Tensor:
+        if (x > 1).any() or (x < 0).any():
+            x = x + 1
+        return x
+
+    x = torch.ones(2)
+    assert not any(hint.startswith("Note: Python `or`") for hint in first_hints(alone, x))
+    assert any("torch.cond" in hint for hint in first_hints(alone, x))
+    if torch.__version__ >= "2.13":
+        assert any(hint.startswith("Note: Python `or`") for hint in first_hints(joined, x))
+
+
+def test_half_a_sentence_is_no_hint() -> None:
+    for hint in first_hints(lambda x: x * x.sum().item(), torch.ones(2)):
+        assert hint[0].isupper(), hint
+
+
+def test_a_backward_is_called_outside() -> None:
+    def step(x: torch.Tensor) -> None:
+        (x * 2).sum().backward()
+
+    *_, hint = first_hints(step, torch.ones(2, requires_grad=True))
+    assert hint.startswith("Compile what computes the loss")

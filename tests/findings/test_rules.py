@@ -233,6 +233,23 @@ def test_a_break_on_data_waits_for_the_device() -> None:
     assert other.cost == NOT_KNOWN
 
 
+def test_a_break_that_runs_several_times_waits_each_time() -> None:
+    waits = replace(BREAK, gb_type="Data-dependent branching")
+    (found,) = find(Evidence(breaks=Breaks(breaks=(waits, waits), graphs=3), runs_at={"m.py:7": 3}))
+    assert str(found.cost) == "3 waits for the device a call, counted"
+
+
+def test_a_break_of_a_library_stands_at_the_line_that_called_it() -> None:
+    inner = SourceLine("kornia/canny.py", 301, "while edges.any():", "canny")
+    broken = replace(BREAK, stack=(LINE, inner), location=inner)
+    evidence = Evidence(breaks=Breaks(breaks=(broken,), graphs=2))
+    (found,) = find(replace(evidence, libraries=frozenset({inner.file})))
+    assert found.places == (LINE,)
+    assert found.what == "a reason [GB0001], in kornia/canny.py:301"
+    (own,) = find(evidence)
+    assert own.places == (inner,)
+
+
 def test_equal_breaks_of_a_line_are_one_finding() -> None:
     (found,) = find(Evidence(breaks=Breaks(breaks=(BREAK, BREAK), graphs=3)))
     assert found.places == (LINE,) and found.actions == ("Do this.",)

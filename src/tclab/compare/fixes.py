@@ -14,12 +14,35 @@ from tclab.model import Break
 # Your code may result in an error when running in eager. Please double check …
 _NOTHING_TO_DO = re.compile(
     r"This graph break is fundamental|[Rr]eport an issue|Your code may result in an error when"
+    # or `export TORCHDYNAMO_CAPTURE_SCALAR_OUTPUTS=1`
+    # to include these operations in the captured graph.
+    r"|^(?:or|to) "
+)
+# Note: Python `or`/`and` between tensor expressions (e.g. `tensor.any() or other_tensor.any()`) …
+_OR_AND = re.compile(r"^Note: Python `or`/`and`")
+_BRANCH = "Data-dependent branching"
+_WHILE = (
+    "A `while` on a tensor's value stays a break: run a fixed number of steps, or "
+    "torch._higher_order_ops.while_loop, which asks on the device."
+)
+#: PyTorch's number for a break at Tensor.backward().
+_BACKWARD = "GB0123"
+_COMPILE_THE_LOSS = (
+    "Compile what computes the loss, and call .backward() and the optimizer outside of it: the "
+    "backward of compiled code is compiled code."
 )
 
 
 def usable_hints(item: Break) -> tuple[str, ...]:
-    """Return the hints that a user can act on, in PyTorch's order."""
-    return tuple(hint for hint in item.hints if not _NOTHING_TO_DO.search(hint))
+    """Return the hints that a user can act on, in PyTorch's order: those that fit the line."""
+    code = item.location.code.strip() if item.location else ""
+    if item.gb_type == _BRANCH and code.startswith("while "):
+        return (_WHILE,)
+    hints = (hint for hint in item.hints if not _NOTHING_TO_DO.search(hint))
+    if item.gb_id == _BACKWARD:
+        return (*hints, _COMPILE_THE_LOSS)
+    is_joined = not code or " or " in code or " and " in code
+    return tuple(hint for hint in hints if is_joined or not _OR_AND.search(hint))
 
 
 #: The fix for a guard on a Python value that was computed before a break.

@@ -24,7 +24,8 @@ def of_capture(
     """Return the values that a capture alone gives: its kernels and the first call, with the least
     costs on the target or on this machine's GPU. No fix was tried, and only one call was made.
     """
-    from tclab.capturing.read.frames import failed_compiles
+    from tclab.capturing.read.breaks import runs_at_breaks
+    from tclab.capturing.read.frames import failed_compiles, library_callers, library_files
     from tclab.capturing.read.runs import calls_by_compile
     from tclab.system import machine
 
@@ -47,4 +48,7 @@ def of_capture(
         checkpoints=capture.checkpoints,
         partitions=capture.partitions,
         compile_time=capture.compile_time,
+        callers=library_callers(capture.trace),
+        libraries=library_files(capture.trace),
+        runs_at=runs_at_breaks(capture.trace),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from tclab.compare import fixes
@@ -29,11 +29,17 @@ def find_breaks(evidence: Evidence) -> Iterator[Finding]:
             name = "skipped" if item.skipped else "graph-break"
             groups[name, _break_line(item, evidence), item.reason].append(item)
     for (name, place, _), items in groups.items():
-        waits = sum(bool(_WAITS.search(item.gb_type)) for item in items)
+        waits = _count_waits(items, evidence)
         cost = Cost(waits, "wait for the device a call", "counted") if waits else NOT_KNOWN
         reason, places = break_reason(items[0], place), (place,) if place else ()
         hints = _hints(items[0]) if place in items[0].stack or not place else ()
         yield Finding(name, reason, places, cost, hints, "breaks")
+
+
+def _count_waits(items: Sequence[Break], evidence: Evidence) -> int:
+    """Return how often a call waits for a number at breaks: at least once for each that asks."""
+    asks = Counter(str(item.location) for item in items if _WAITS.search(item.gb_type))
+    return sum(max(count, evidence.runs_at.get(place, 0)) for place, count in asks.items())
 
 
 def _find_caller(stack: Sequence[SourceLine], evidence: Evidence) -> SourceLine | None:
@@ -50,8 +56,9 @@ def _break_line(item: Break, evidence: Evidence) -> SourceLine | None:
     """Return the reader's innermost line of a break; if there is none, the line that called the
     library, or else the line of the break itself.
     """
-    inner = next(reversed(select_lines(item.stack)), None)
-    return inner or _find_caller(item.stack, evidence) or item.location
+    lines = select_lines(item.stack)
+    own = [line for line in lines if line.file not in evidence.libraries]
+    return own[-1] if own else _find_caller(item.stack, evidence) or item.location
 
 
 def select_lines(stack: Sequence[SourceLine]) -> list[SourceLine]:

@@ -31,8 +31,9 @@ class Evidence:
     for which the frame was compiled. `checkpoint_fix` says how to make a backward hold fewer
     checkpointed regions; '' if no way is known. `seconds_of` maps a compile id to the seconds of
     the compile, if they are known. `callers` maps a function of a library, ``file:function``, to
-    the reader's line that called it. `on_host` are the lines whose operators run on the CPU
-    although a GPU is used.
+    the reader's line that called it; `libraries` are the files of libraries. `runs_at` maps a line
+    at which graphs end, ``file:line``, to the number of times that the first call came to it.
+    `on_host` are the lines whose operators run on the CPU although a GPU is used.
     """
 
     calls: int = 1
@@ -54,6 +55,8 @@ class Evidence:
     partitions: tuple[Partition, ...] = ()
     seconds_of: Mapping[str, float] = field(default_factory=dict)
     callers: Mapping[str, SourceLine] = field(default_factory=dict)
+    libraries: frozenset[str] = frozenset()
+    runs_at: Mapping[str, int] = field(default_factory=dict)
     checkpoint_fix: str = ""
     compile_time: CompileTime = field(default_factory=CompileTime)
 

@@ -14,7 +14,7 @@ from tclab.capturing.read.frames import (
     Frame,
     cuda_graph_skips,
     frames_by_compile,
-    traced_stack,
+    library_callers,
 )
 from tclab.capturing.read.recompiles import read_recompiles
 from tclab.capturing.read.stages import Stages
@@ -32,7 +32,6 @@ from tclab.model import (
     JobProcess,
     Kernel,
     Snapshot,
-    SourceLine,
     source_lines,
 )
 from tclab.text.scrub import scrub
@@ -90,7 +89,7 @@ def read_process(name: str, log: Log, *, snapshot: bool = False) -> ReadProcess:
             cuda_graph_skips=cuda_graph_skips(trace),
             collectives=tuple(e.payload for e in trace.select("inductor_collective_schedule")),
             frameworks=tuple(title for key, title in _FRAMEWORKS.items() if log.counts[key]),
-            callers=_read_callers(trace),
+            callers=library_callers(trace),
             records=sum(log.counts.values()),
             unread=dict(log.unread),
             snapshot=_take_snapshot(trace, torch) if snapshot else Snapshot(),
@@ -141,18 +140,6 @@ def _frame_of_metrics(data: Mapping[str, Any]) -> Frame | None:
     """
     file, line = data.get("co_filename"), data.get("co_firstlineno")
     return Frame(str(data.get("co_name") or ""), file, int(line)) if file and line else None
-
-
-def _read_callers(trace: Trace) -> dict[str, SourceLine]:
-    """Map each compiled function of a library to the line of the job's own code that called it."""
-    callers: dict[str, SourceLine] = {}
-    for event in trace.select(names.START):
-        stack = event.data["stack"]
-        own = [frame for frame in stack if not is_library_file(frame["filename"])]
-        if own and is_library_file(stack[-1]["filename"]):
-            frame = traced_stack(stack[-1:])[0]
-            callers.setdefault(f"{frame.file}:{frame.function}", traced_stack(own[-1:])[0])
-    return callers
 
 
 def _seconds(data: Mapping[str, Any]) -> float:

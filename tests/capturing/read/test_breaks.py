@@ -10,6 +10,8 @@ import pytest
 import torch
 
 import tclab
+from tclab.capturing.read.breaks import runs_at_breaks
+from tclab.capturing.trace import names
 
 
 def prints(x):
@@ -230,3 +232,19 @@ def test_an_error_of_the_compiler_that_is_suppressed():
     assert breaks.graphs == 0 and all(item.skipped for item in breaks)
     assert "no kernel for this" in breaks.breaks[0].reason
     assert breaks.breaks[0].location.function == "prints"
+
+
+def halved(x):
+    while (x > 1).any():
+        x = x / 2
+    return x
+
+
+def test_a_loop_comes_to_its_break_once_a_step() -> None:
+    """Eight is halved three times: the loop asks a fourth time, and then leaves."""
+    torch._dynamo.reset()
+    with tclab.capture() as seen:
+        torch.compile(halved)(torch.full((2,), 8.0))
+    (place,) = {str(broken.location) for broken in seen.breaks}
+    seen.trace.add(names.CALLED, None, "", (None, None))
+    assert runs_at_breaks(seen.trace) == {place: 4}

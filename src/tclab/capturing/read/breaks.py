@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
 
 from tclab.capturing.read.frames import (
@@ -18,6 +19,7 @@ from tclab.capturing.read.frames import (
     frames_by_compile,
     printed_stack,
 )
+from tclab.capturing.read.runs import runs_in_first_call
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Event, Trace
 from tclab.model import Break, Breaks, SourceLine
@@ -65,6 +67,19 @@ def read_breaks(trace: Trace) -> Breaks:
     graphs = len({e.frame for e in compiled})
     all_breaks = (*announced, *_breaks_without_reason(trace, frames, failed))
     return Breaks("Graph breaks", "breaks", all_breaks, graphs)
+
+
+def runs_at_breaks(trace: Trace) -> dict[str, int]:
+    """Map the line of each break, ``file:line``, to the runs in the first call of the graphs that
+    end there. A function that Dynamo inlines breaks its caller first, which does not come so far.
+    """
+    runs, frames = runs_in_first_call(trace) or {}, frames_by_compile(trace)
+    counts: Counter[str] = Counter()
+    for event in _list_reasons(trace):
+        stack = _read_break(event, frames.get(event.compile_id), failed=False).stack
+        if len(stack) == 1:
+            counts[str(stack[0])] += runs.get(event.compile_id, 0)
+    return dict(counts)
 
 
 def _list_reasons(trace: Trace) -> list[Event[object]]:

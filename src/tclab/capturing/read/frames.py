@@ -11,6 +11,7 @@ from tclab.capturing.trace.events import Trace
 from tclab.capturing.trace.names import TracedFrame
 from tclab.model import SourceLine
 from tclab.text.scrub import scrub
+from tclab.text.user_lines import is_library_file, is_user_file
 
 # torch_dynamo_resume_in_prints_at_47
 _RESUME = re.compile(r"^torch_dynamo_resume_in_(?P<function>.+?)_at_\d+$")
@@ -52,6 +53,30 @@ def files_by_short_name(trace: Trace) -> dict[str, str]:
     return {
         short: file for event in trace.select(names.FILES) for short, file in event.data.items()
     }
+
+
+def library_files(trace: Trace) -> frozenset[str]:
+    """Return the scrubbed names of the files of installed packages and of Python's library."""
+    files = files_by_short_name(trace).values()
+    return frozenset(scrub(file) for file in files if is_library_file(file))
+
+
+def library_callers(trace: Trace) -> dict[str, SourceLine]:
+    """Map each function of a library that was compiled to the line of the reader's own code that
+    led to it: ``file:function`` → line.
+    """
+    callers: dict[str, SourceLine] = {}
+    for event in trace.select(names.START):
+        stack = event.data["stack"]
+        own = [frame for frame in stack if _is_own_file(frame["filename"])]
+        if own and is_library_file(stack[-1]["filename"]):
+            frame = traced_stack(stack[-1:])[0]
+            callers.setdefault(f"{frame.file}:{frame.function}", traced_stack(own[-1:])[0])
+    return callers
+
+
+def _is_own_file(file: str) -> bool:
+    return is_user_file(file) and not is_library_file(file)
 
 
 def failed_compiles(trace: Trace) -> set[str]:
