@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tclab.capturing.machine_code import size_limit
@@ -33,7 +35,11 @@ def test_of_a_long_triton_kernel_the_stages_above_the_instructions_are_shown(lon
     assert gap.place.startswith("kernel triton_") and "more than 2" in gap.cause
     assert "--long-kernels" in gap.next_step
     ((line, _),) = words.gaps(report)
-    assert line.startswith(f"{gap.place}: {gap.cause}.") and gap.place in document.html(report)
+    assert line.startswith(f"{gap.place}: {gap.cause}.")
+    html = document.html(report)
+    assert gap.place in html and 'class="explain-alert"' not in html  # findings come first
+    (several,) = words.gaps(replace(report, left_out=(gap, gap, gap)))
+    assert several[0].endswith(" 2 more kernels too, in the report.")
 
 
 def test_of_a_long_cpp_kernel_too(long_kernel):

@@ -76,11 +76,15 @@ def source_url(line: SourceLine, options: Options) -> str:
 
 
 def place_link(line: SourceLine | None, options: Options) -> Html:
-    """Draw a source line as ``file:line``, as a link if it has an address."""
+    """Draw a source line as ``file:line``, as a link if it has an address. A line of the page's
+    first file is ``line 7``; the other files of the page are named without their folder.
+    """
     if line is None:
         return markup('<span class="tclab-none">–</span>')
-    is_local = line.file in options.sources
-    label = f"line {line.line}" if is_local else str(line)
+    label = str(line)
+    if line.file in options.sources:
+        is_first = line.file == next(iter(options.sources))
+        label = f"line {line.line}" if is_first else label.rpartition("/")[2]
     url = source_url(line, options)
     if not url:
         return tag("code", esc(label), class_="tclab-place")

@@ -86,15 +86,13 @@ def _draw_calls(report: Report) -> Html:
 
 
 def _draw_alerts(report: Report) -> Iterator[Html]:
-    """Yield an alert for each missing part."""
+    """Yield an alert for each part that is missing, and was not left out for its length."""
     if report.refusal:
         head = f"Not exact for {report.target}, so not shown."
         yield _draw_alert(head, words.refusal_text(report), report.refusal.next_step)
     for gap in report.gaps:
         head = f"A part is not known for {report.target}."
         yield _draw_alert(head, f"{gap.place}: {gap.cause}.", gap.next_step)
-    for gap in report.left_out:
-        yield _draw_alert("Machine code is left out.", f"{gap.place}: {gap.cause}.", gap.next_step)
     if report.fault:
         yield _draw_alert(
             "The stages are missing.", report.fault, "please report it, with this page"
@@ -270,7 +268,7 @@ def _draw_guards(report: Report, options: Options) -> Html:
 
 
 def _draw_chains(report: Report, options: Options) -> Html:
-    """Draw the chains, the first one open, the others folded."""
+    """Draw the chains, the first one open, the others folded; then what was left out of them."""
     folds = []
     for number, chain_artifact in enumerate(report.chains):
         panes = _wrap_html(chain.html(chain_artifact, options.for_part(f"chain{number}")))
@@ -279,7 +277,17 @@ def _draw_chains(report: Report, options: Options) -> Html:
         folds.append(
             tag("details", head, panes, class_="explain-chain", id=ident, open=number == 0)
         )
-    return join(folds)
+    return join([*folds, *_draw_left_out(report)])
+
+
+def _draw_left_out(report: Report) -> Iterator[Html]:
+    """Yield the kernels without instructions, in a fold."""
+    if not report.left_out:
+        return
+    items = [tag("li", esc(f"{gap.place}: {gap.cause}.")) for gap in report.left_out]
+    step = tag("p", esc(f"Next: {report.left_out[0].next_step}"))
+    title = f"Instructions of {parts.count(len(items), 'kernel')} left out"
+    yield parts.fold(title, join([tag("ul", *items, class_="explain-warnings"), step]))
 
 
 def _draw_warnings(report: Report) -> Html:

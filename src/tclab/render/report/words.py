@@ -98,7 +98,9 @@ def gaps(report: Report) -> Iterator[tuple[str, str]]:
     for gap in report.gaps:
         head = f"a part is not known for {report.target}"
         yield f"{head}: {gap.place}: {gap.cause}. The rest is shown.", gap.next_step
-    for gap in report.left_out:
-        yield f"{gap.place}: {gap.cause}. All other stages are shown.", gap.next_step
+    if report.left_out:
+        first, more = report.left_out[0], len(report.left_out) - 1
+        others = f" {parts.count(more, 'more kernel')} too, in the report." * bool(more)
+        yield f"{first.place}: {first.cause}.{others}", first.next_step
     if report.fault:
         yield report.fault, "please report it, with the report"
