@@ -209,6 +209,17 @@ def test_a_small_forward_may_save_what_it_likes() -> None:
     assert found.cost == Cost(2**27, "byte of memory", "computed") and found.places == (LINE,)
 
 
+def test_sizes_of_many_functions_are_one_finding() -> None:
+    places = [SourceLine("m.py", number, "", f"f{number}") for number in (5, 15, 25)]
+    items = tuple(replace(AGAIN, function=each.function, location=each) for each in places)
+    other = replace(THIRD, location=SourceLine("m.py", 35))
+    sizes, number = find(Evidence(recompiles=(*items, other), compile_time=TIMES))
+    assert str(sizes.cost) == "6 s once, measured" and sizes.places == (*places,)
+    assert sizes.what.startswith("3 functions compiled again for other sizes: f5 compiled again")
+    assert sizes.actions[0].startswith("Compile with dynamic=True") and "n == 2" in number.what
+    assert len(find(Evidence(recompiles=items[:2]))) == 2
+
+
 def test_the_limit_takes_the_place_of_its_recompiles() -> None:
     (found,) = find(CASES["recompile-limit"][0])
     assert found.what == (

@@ -50,6 +50,8 @@ KEEP_A_TENSOR = "Another value compiles again: keep it a tensor, without .item()
 
 # ------------------------------------------------------------------------------ recompiles
 
+#: What ends recompiles for sizes.
+ANY_SIZE = "Compile with dynamic=True, and one compile serves all sizes"
 NO_KNOWN_FIX = "No fix is known for this guard."
 NOTHING_TO_DO = "Nothing to do: train() and eval() are compiled once each."
 
@@ -60,11 +62,11 @@ _FIX_PATTERNS = tuple((re.compile(pattern), text) for pattern, text in (
      KEEP_A_TENSOR),
     #   tensor '___stack0' size mismatch at index 0. expected 8, actual 9
     (r"tensor '___stack\d+.*?' size mismatch",
-     "Compile with dynamic=True, and one compile serves all sizes."),
+     f"{ANY_SIZE}."),
     #   tensor 'x' size mismatch at index 0. expected 8, actual 12
     (r"tensor '(?P<what>.+?)' size mismatch at index (?P<at>\d+)",
-     ("Compile with dynamic=True, and one compile serves all sizes; an argument can be marked "
-     "instead, with torch._dynamo.mark_dynamic({what}, {at}) before the first call.")),
+     (f"{ANY_SIZE}; an argument can be marked instead, with "
+     "torch._dynamo.mark_dynamic({what}, {at}) before the first call.")),
     #   tensor 'x' rank mismatch. expected 1, actual 2
     (r"tensor '(?P<what>.+?)' rank mismatch",
      "Each number of dimensions is compiled once: give {what} the same in every call, by reshape."),
@@ -73,8 +75,8 @@ _FIX_PATTERNS = tuple((re.compile(pattern), text) for pattern, text in (
      "Each dtype is compiled once: convert {what} to one before the call."),
     #   tensor 'x' requires_grad mismatch. expected requires_grad=0
     (r"tensor '(?P<what>.+?)' requires_grad mismatch",
-     ("Give {what} the same requires_grad in every call; pass {what}.detach() where no gradient is "
-     "wanted.")),
+     ("Nothing to do, if {what} has a gradient in some calls: with and without are compiled once "
+     "each. Pass {what}.detach() where no gradient is wanted.")),
     #   tensor 'x' stride mismatch at index 0. expected 4, actual 1
     (r"tensor '(?P<what>.+?)' strides? mismatch",
      "Pass {what}.contiguous(), so that its strides are the same in every call."),

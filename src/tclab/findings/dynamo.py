@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from tclab.compare import fixes
 from tclab.compare.identity import STACK_VALUE, failed_guards
@@ -19,6 +20,8 @@ _WAITS = re.compile(r"Data-dependent|Tensor\.item\(\)|data-dependent")
 #: The most actions, guards and values in one finding.
 _MOST_ACTIONS, _MOST = 2, 4
 _MOST_PLACES = 3
+#: So many functions that were compiled again for one reason are one finding.
+_MANY_FUNCTIONS = 3
 
 
 def find_breaks(evidence: Evidence) -> Iterator[Finding]:
@@ -76,6 +79,32 @@ def break_reason(item: Break, place: SourceLine | None = None) -> str:
 
 
 def find_recompiles(evidence: Evidence) -> Iterator[Finding]:
+    """Yield a finding for each function that was compiled again, and for each at the recompile
+    limit; one finding on all that were compiled for other sizes, if they are many.
+    """
+    found = [*_find_recompiled(evidence)]
+    sized = [each for each in found if _is_for_sizes(each)]
+    if len(sized) < _MANY_FUNCTIONS:
+        sized = []
+    yield from (each for each in found if each not in sized)
+    if sized:
+        seconds = sum(each.cost.seconds for each in sized)
+        yield Finding(
+            "recompile",
+            f"{len(sized)} functions compiled again for other sizes: "
+            f"{join_few([each.what for each in sized])}",
+            tuple(dict.fromkeys(chain.from_iterable(each.places for each in sized)))[:_MOST_PLACES],
+            Cost(seconds, "s once", "measured") if seconds else NOT_KNOWN,
+            sized[0].actions,
+            "recompiles",
+        )
+
+
+def _is_for_sizes(finding: Finding) -> bool:
+    return finding.name == "recompile" and finding.actions[0].startswith(fixes.ANY_SIZE)
+
+
+def _find_recompiled(evidence: Evidence) -> Iterator[Finding]:
     """Yield a finding for each function that was compiled again, with the fix for its recompiles,
     and for each function at the recompile limit.
     """

@@ -11,7 +11,9 @@ import torch
 
 import tclab
 from tclab.capturing.read.breaks import runs_at_breaks
+from tclab.capturing.read.frames import library_callers
 from tclab.capturing.trace import names
+from tclab.capturing.trace.events import Trace
 
 
 def prints(x):
@@ -248,3 +250,22 @@ def test_a_loop_comes_to_its_break_once_a_step() -> None:
     (place,) = {str(broken.location) for broken in seen.breaks}
     seen.trace.add(names.CALLED, None, "", (None, None))
     assert runs_at_breaks(seen.trace) == {place: 4}
+
+
+def _frame(name, line, file="/home/me/net.py"):
+    return {"name": name, "line": line, "filename": file, "loc": ""}
+
+
+def test_a_frame_that_was_taken_over_called_nothing_later():
+    """A traceback has the line of the break of a frame that a resume function went on with."""
+    library = "/usr/lib/python3.11/site-packages/pool/glob.py"
+    stacks = (
+        [_frame("forward", 13), _frame("conv", 40, library)],
+        [_frame("forward", 13), _frame("torch_dynamo_resume_in_forward_at_13", 13)],
+        [_frame("forward", 13), _frame("pool", 37, library)],
+    )
+    trace = Trace()
+    for number, stack in enumerate(stacks):
+        trace.add(names.START, {"stack": stack}, "", (f"{number}/0", None))
+    callers = library_callers(trace)
+    assert {key: line.line for key, line in callers.items()} == {"pool/glob.py:conv": 13}

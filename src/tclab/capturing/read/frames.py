@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from tclab.text.scrub import scrub
 from tclab.text.user_lines import is_library_file, is_user_file
 
 # torch_dynamo_resume_in_prints_at_47
-_RESUME = re.compile(r"^torch_dynamo_resume_in_(?P<function>.+?)_at_\d+$")
+_RESUME = re.compile(r"^torch_dynamo_resume_in_(?P<function>.+?)_at_(?P<line>\d+)$")
 #   File "/reader/functions.py", line 59, in calls
 _ENTRY = re.compile(r'^  File "(?P<file>.+?)", line (?P<line>\d+), in (?P<function>.+)$')
 
@@ -63,15 +64,23 @@ def library_files(trace: Trace) -> frozenset[str]:
 
 def library_callers(trace: Trace) -> dict[str, SourceLine]:
     """Map each function of a library that was compiled to the line of the reader's own code that
-    led to it: ``file:function`` → line.
+    led to it: ``file:function`` → line. A frame that a resume function has taken over stays at the
+    line of its break, which led to nothing: then there is no line.
     """
     callers: dict[str, SourceLine] = {}
+    resumed: dict[tuple[str, str], int] = defaultdict(int)  # the last line of a break
     for event in trace.select(names.START):
         stack = event.data["stack"]
+        last = stack[-1] if stack else {"filename": "", "line": 0, "name": ""}
+        if match := _RESUME.match(last["name"]):
+            function = last["filename"], match["function"]
+            resumed[function] = max(resumed[function], int(match["line"]))
         own = [frame for frame in stack if _is_own_file(frame["filename"])]
-        if own and is_library_file(stack[-1]["filename"]):
-            frame = traced_stack(stack[-1:])[0]
-            callers.setdefault(f"{frame.file}:{frame.function}", traced_stack(own[-1:])[0])
+        if own and is_library_file(last["filename"]):
+            caller, name = own[-1], user_function_name(own[-1]["name"])
+            if caller["line"] > resumed[caller["filename"], name]:
+                frame = _traced_line(last)
+                callers.setdefault(f"{frame.file}:{frame.function}", _traced_line(caller))
     return callers
 
 
