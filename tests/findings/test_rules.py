@@ -273,6 +273,42 @@ def test_values_that_differ_are_said_in_place_of_their_guards() -> None:
     assert found.what == "f compiled again (0/2): self.i has 3 values: 1, 2, 3"
 
 
+BRANCHES = """skipping cudagraphs due to control flow operator: torch.cond. Found from :
+   File "m.py", line 14, in branches
+    return torch.cond(x.sum() > 0, up, down, (x,))
+           ^^^^^^^^^^
+"""
+
+
+def test_a_reason_for_no_cuda_graph_has_its_line_and_a_fix() -> None:
+    (found,) = find(Evidence(cuda_graph_skips=(BRANCHES,)))
+    assert found.what == "skipping cudagraphs due to control flow operator: torch.cond."
+    assert [str(place) for place in found.places] == ["m.py:14"]
+    assert found.places[0].code == "return torch.cond(x.sum() > 0, up, down, (x,))"
+    assert found.actions[0].startswith("torch.where")
+
+
+@pytest.mark.parametrize(
+    ("reason", "fix"),
+    [
+        ("skipping cudagraphs due to mutated inputs (1 instances)", "mark_static_address"),
+        ("skipping cudagraphs due to input storage mutation (1 instances)", "set_()"),
+        ("skipping cudagraphs due to cpu device (arg1_1)", "on the GPU"),
+        ("skipping cudagraphs due to multiple devices: cuda:0, cuda:1", "each GPU"),
+        ("skipping cudagraphs due to graph with symbolic shapes inputs and config", "pad to a few"),
+        ("disabling cudagraphs due to incompatible op aten.item", "graph_partition"),
+        ("skipping cudagraphs due to complex memory overlap", "clone()"),
+        ("index_put_ fallback with boolean indexing is not compatible", "torch.where(mask"),
+        ("skipping cudagraphs due to cpp-wrapper does not support", "cpp_wrapper"),
+        ("skipping cudagraphs due to bisector", ""),
+    ],
+)
+def test_each_reason_for_no_cuda_graph_has_its_fix(reason: str, fix: str) -> None:
+    (found,) = find(Evidence(cuda_graph_skips=(reason,)))
+    assert found.what == reason and bool(found.actions) == bool(fix)
+    assert fix in "".join(found.actions)
+
+
 def test_the_dearest_comes_first() -> None:
     dear = Finding("launch-bound", "", cost=Cost(2e-4, "s a call", "computed"))
     cheap = Finding("float32-products", "", cost=Cost(1e-4, "s a call", "computed"))

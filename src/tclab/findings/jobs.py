@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from tclab.findings import dynamo, kernels
+from tclab.findings import cuda_graphs, dynamo
 from tclab.findings.dynamo import join_few
 from tclab.findings.evidence import Evidence
 from tclab.model import (
@@ -81,7 +81,7 @@ def _find_in_process(process: JobProcess) -> Iterator[Finding]:
         compile_time=process.compile_time,
         callers=process.callers,
     )
-    for rule in (*dynamo.RULES, kernels.find_cuda_graph_skips):
+    for rule in (*dynamo.RULES, *cuda_graphs.RULES):
         yield from rule(evidence)
 
 

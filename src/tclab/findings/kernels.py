@@ -1,4 +1,4 @@
-"""Define rules on what a call costs: launches, products, copies, spills, CUDA graphs, memory."""
+"""Define rules on what a call costs: launches, products, copies, spills, memory."""
 
 from __future__ import annotations
 
@@ -88,12 +88,6 @@ def find_launch_bound(evidence: Evidence) -> Iterator[Finding]:
             actions=(_USE_CUDA_GRAPHS,),
             section="kernels",
         )
-
-
-def find_cuda_graph_skips(evidence: Evidence) -> Iterator[Finding]:
-    """Yield a finding for each reason why no CUDA graph was recorded."""
-    for reason in dict.fromkeys(evidence.cuda_graph_skips):
-        yield Finding("no-cuda-graph", reason)
 
 
 def find_cpu_tensors(evidence: Evidence) -> Iterator[Finding]:
@@ -200,7 +194,6 @@ def worst_checkpoints(graphs: Iterable[Checkpoints]) -> Checkpoints | None:
 RULES = (
     find_float32_products,
     find_launch_bound,
-    find_cuda_graph_skips,
     find_cpu_tensors,
     find_copies,
     find_spills,

@@ -32,6 +32,7 @@ from tclab.model import (
     JobProcess,
     Kernel,
     Snapshot,
+    SourceLine,
     source_lines,
 )
 from tclab.text.scrub import scrub

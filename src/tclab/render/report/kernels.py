@@ -30,13 +30,18 @@ def select_later_calls(rows: Sequence[KernelRow]) -> tuple[KernelRow, ...]:
 def table(rows: Sequence[KernelRow]) -> Table:
     """Return a table with all COLUMNS and a row for each kernel."""
     body = tuple(
-        (row.name, lines_text(row.lines), None if row.least is None else row.least * 1e6, row.bytes,
+        (row.name, lines_text(row.lines), _microseconds(row.least), row.bytes,
          row.registers, row.spilled, row.instructions, row.times * max(row.runs, 1),
          _kind_text(row), row.graph)
         for row in rows
     )  # fmt: skip
-    formats = ("", "", ",.2f", ",d", "d", ",d", ",d", ",d", "", "d")
+    formats = ("", "", ",g", ",d", "d", ",d", ",d", ",d", "", "d")
     return Table("Kernels", "kernels", COLUMNS, body, formats=formats)
+
+
+def _microseconds(seconds: float | None) -> float | None:
+    """Return microseconds with two digits that count: a small kernel takes 0.0084 µs, not 0.00."""
+    return None if seconds is None else float(f"{seconds * 1e6:.2g}")
 
 
 def pane_id(row: KernelRow) -> str:
