@@ -76,7 +76,7 @@ def runs_at_breaks(trace: Trace) -> dict[str, int]:
     runs, frames = runs_in_first_call(trace) or {}, frames_by_compile(trace)
     counts: Counter[str] = Counter()
     for event in _list_reasons(trace):
-        stack = _read_break(event, frames.get(event.compile_id), failed=False).stack
+        stack = _read_break(event, frames.get(event.compile_id), has_failed=False).stack
         if len(stack) == 1:
             counts[str(stack[0])] += runs.get(event.compile_id, 0)
     return dict(counts)
