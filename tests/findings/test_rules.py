@@ -261,6 +261,16 @@ def test_a_break_of_a_library_stands_at_the_line_that_called_it() -> None:
     assert own.places == (inner,)
 
 
+def test_a_break_ends_the_graphs_of_all_on_the_way_to_it() -> None:
+    inner = SourceLine("kornia/canny.py", 301, "if edges.any():", "canny")
+    first = replace(BREAK, gb_type="Data-dependent branching", location=inner)
+    stacks = ((START, inner), (LINE, inner), (inner,))
+    items = tuple(replace(first, stack=stack) for stack in stacks)
+    (found,) = find(Evidence(breaks=Breaks(breaks=items), libraries=frozenset({inner.file})))
+    assert found.places == (LINE,)  # not the first line of a function
+    assert found.cost == Cost(1, "wait for the device a call", "counted")
+
+
 def test_equal_breaks_of_a_line_are_one_finding() -> None:
     (found,) = find(Evidence(breaks=Breaks(breaks=(BREAK, BREAK), graphs=3)))
     assert found.places == (LINE,) and found.actions == ("Do this.",)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
@@ -25,24 +25,46 @@ _MANY_FUNCTIONS = 3
 
 
 def find_breaks(evidence: Evidence) -> Iterator[Finding]:
-    """Yield a finding for each place and reason of a break or a skipped function."""
-    groups: dict[tuple[str, SourceLine | None, str], list[Break]] = defaultdict(list)
+    """Yield a finding for each place and reason of a break or a skipped function. A break deep in a
+    library ends the graphs of all functions on the way to it, which are one finding.
+    """
+    groups: dict[tuple[str, str, str], list[Break]] = defaultdict(list)
     for item in evidence.breaks:
         if item.gb_id != LIMIT:
             name = "skipped" if item.skipped else "graph-break"
-            groups[name, _break_line(item, evidence), item.reason].append(item)
-    for (name, place, _), items in groups.items():
+            groups[name, str(item.location), item.reason].append(item)
+    for (name, _, _), items in groups.items():
         waits = _count_waits(items, evidence)
         cost = Cost(waits, "wait for the device a call", "counted") if waits else NOT_KNOWN
-        reason, places = break_reason(items[0], place), (place,) if place else ()
-        hints = _hints(items[0]) if place in items[0].stack or not place else ()
+        places = _break_places(items, evidence)
+        reason = break_reason(items[0], places[0] if places else None)
+        hints = _hints(items[0]) if any(map(_has_own_lines, items)) else ()
         yield Finding(name, reason, places, cost, hints, "breaks")
 
 
+def _break_places(items: Sequence[Break], evidence: Evidence) -> tuple[SourceLine, ...]:
+    """Return the reader's lines of equal breaks; a library's line and a function's first line only
+    without another.
+    """
+    lines = [line for item in items if (line := _break_line(item, evidence))]
+    lines = [line for line in lines if line.file not in evidence.libraries] or lines
+    places = {str(line): line for line in lines if line.code} or {str(line): line for line in lines}
+    return tuple(places.values())[:_MOST_PLACES]
+
+
+def _has_own_lines(item: Break) -> bool:
+    return not item.location or bool(select_lines(item.stack))
+
+
 def _count_waits(items: Sequence[Break], evidence: Evidence) -> int:
-    """Return how often a call waits for a number at breaks: at least once for each that asks."""
-    asks = Counter(str(item.location) for item in items if _WAITS.search(item.gb_type))
-    return sum(max(count, evidence.runs_at.get(place, 0)) for place, count in asks.items())
+    """Return how often a call waits for a number at equal breaks: at least once. The functions on
+    the way to a break inside of them do not wait.
+    """
+    asks = [item for item in items if _WAITS.search(item.gb_type)]
+    inner = sum(len(item.stack) == 1 for item in asks)
+    return max(inner, 1, *(evidence.runs_at.get(str(item.location), 0) for item in asks)) * bool(
+        asks
+    )
 
 
 def _find_caller(stack: Sequence[SourceLine], evidence: Evidence) -> SourceLine | None:

@@ -108,9 +108,9 @@ def _read_break(event: Event[object], frame: Frame | None, has_failed: bool) -> 
 def _stack_of_break(
     message: str, stack: tuple[SourceLine, ...], frame: Frame | None
 ) -> tuple[SourceLine, ...]:
-    """Return the lines of a break's stack from the compiled frame inwards, or the frame's line if
-    the stack has only the frame's callers. If the backend failed on an operator, return the
-    operator's lines.
+    """Return the lines of a break's stack from the compiled frame inwards. If the backend failed on
+    an operator, return the operator's lines. PyTorch's stack may lack the compiled frame: then
+    return the frame's first line, and the line of the break that the message begins with.
     """
     if operator := _OF_OPERATOR.search(message):
         return printed_stack(textwrap.indent(textwrap.dedent(operator["stack"]), "  "))
@@ -118,7 +118,10 @@ def _stack_of_break(
         return tuple(user_lines.drop_callers(stack, lambda line: line.file))
     file = scrub(frame.file)
     matching = [i for i, s in enumerate(stack) if (s.file, s.function) == (file, frame.function)]
-    return stack[matching[-1] :] if matching else (frame.location,)
+    if matching:
+        return stack[matching[-1] :]
+    is_inner = bool(stack) and scrub(message.partition("\n")[0]).endswith(f" {stack[-1]}")
+    return (frame.location, *stack[-1:]) if is_inner else (frame.location,)
 
 
 def _is_repeat(new: tuple[str, Break], old: tuple[str, Break]) -> bool:
