@@ -140,7 +140,7 @@ CASES: dict[str, tuple[Evidence, Evidence]] = {
 
 RANK = JobProcess("rank 0", 0, compiles=(JobCompile("0/0", "f", seconds=1.0),))
 REDUCES = DeviceKernel("ncclDevKernel_AllReduce", 1, 0.1)
-WAITS = DeviceProfile("rank0", (replace(REDUCES, seconds=0.5),), span=1.0, busy=1.0)
+WAITS = DeviceProfile("rank0", (replace(REDUCES, seconds=0.5),), span=1.0, busy=1.0, rank=0)
 MISSED = CacheLookup("0/0", "Inductor", "miss", "f1", beside="the first",
                      changed=(KeyPart("inductor_config[debug]", "False", "True"),))  # fmt: skip
 
@@ -152,8 +152,8 @@ JOBS = {
         (Job(processes=(RANK, replace(RANK, rank=1))), ()),
     ),
     "ranks-wait": (
-        (Job(profiles=(WAITS, replace(WAITS, name="rank1", kernels=(REDUCES,)))), ()),
-        (Job(profiles=(WAITS, replace(WAITS, name="rank1"))), ()),
+        (Job(profiles=(WAITS, replace(WAITS, name="rank1", rank=1, kernels=(REDUCES,)))), ()),
+        (Job(profiles=(WAITS, replace(WAITS, name="rank1", rank=1))), ()),
     ),
     "gpu-idle": (
         (Job(profiles=(replace(WAITS, busy=0.5, gap_between=("a", "b")),)), ()),
