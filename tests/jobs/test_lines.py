@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tclab.jobs import open_job
@@ -80,3 +81,24 @@ def test_a_cache_answers_for_its_own_graph(tmp_path: Path) -> None:
     (process,) = open_job([tmp_path]).processes
     keys = [(each.compile_id, each.key) for each in process.graphs]
     assert keys == [("0/0", ""), ("0/1", "one"), ("0/3", "x")]
+
+
+def test_a_graph_has_the_name_that_vllm_gives_its_part(tmp_path: Path) -> None:
+    def part(name: str, last: int) -> str:
+        sizes = {"compile_range_start": 1, "compile_range_end": last}
+        said = json.dumps({"piecewise_index": 0, "submod_name": name, **sizes})
+        return record(in_frame(artifact={"name": "vllm_piecewise_compile_start"}), said)
+
+    graph = [
+        record(in_frame(artifact={"name": "inductor_post_grad_graph"}), LOWERED),
+        record(in_frame(inductor_output_code={"filename": "f"}), CODE),
+    ]
+    split = record(in_frame(graph_dump={"name": "vllm_piecewise_split_graph"}), LOWERED)
+    text = [split, part("submod_0", 8192), *graph, part("submod_2", 1), *graph]
+    (tmp_path / LOG).write_text("".join(text), encoding="utf-8")
+    job = open_job([tmp_path])
+    (process,) = job.processes
+    parts = [each.part for each in process.graphs]
+    assert parts == ["submod_0, sizes 1 to 8192", "submod_2, size 1"]
+    assert "written by vLLM, piecewise" in job.remarks
+    assert process.records == len(text)

@@ -81,7 +81,8 @@ class JobGraph:
     """One graph that Inductor compiled or found in its cache. `key` is the graph's key in
     Inductor's cache, by which a profile names the graph. `kernels` maps the name of each generated
     kernel to the lines that it computes; `files` maps the name of a kernel's file to the kernel's
-    name.
+    name. `part` is the name that a framework gives the part of the model that it compiles, such as
+    ``submod_3, sizes 1 to 8192``.
     """
 
     kind: ClassVar[str]
@@ -92,6 +93,7 @@ class JobGraph:
     files: Mapping[str, str] = field(default_factory=dict)
     library_calls: int = 0
     lines: tuple[SourceLine, ...] = ()
+    part: str = ""
 
 
 @kind("job-process")

@@ -37,7 +37,7 @@ _READ = frozenset({
     *("fx_graph_cache_hit", "fx_graph_cache_miss", "fx_graph_cache_bypass"),
     *("aotautograd_cache_hit", "aotautograd_cache_miss", "aotautograd_cache_bypass"),
     *("inductor_collective_schedule", "fx_graph_runnable", "after_post_grad_graph"),
-    *("vllm_compilation_config", "vllm_piecewise_split_graph", "torch_version"),
+    *("vllm_compilation_config", "vllm_piecewise_compile_start", "torch_version"),
 })  # fmt: skip
 #: AOTAutograd's graphs, which only the stages of a compile and its snapshot name.
 _AOT_GRAPHS = frozenset(
@@ -45,6 +45,8 @@ _AOT_GRAPHS = frozenset(
 )
 #: Name of a record in PyTorch 2.9 and earlier → its name now.
 _RENAMED = {"after_post_grad_graph": "inductor_post_grad_graph"}
+#: Records that only say the name of what they hold.
+_WRAPPERS = ("artifact", "graph_dump")
 _METRICS = (names.METRICS, "bwd_compilation_metrics")
 #: The fields that are kept of an event for Chrome's trace viewer, because there are many such
 #: events.
@@ -63,7 +65,7 @@ def add_record(
     for a record that is not in PyTorch's form.
     """
     name = _name(meta)
-    data: Any = None if "artifact" in meta else meta.get(name)
+    data: Any = meta.get(name)
     if name == names.CHROME:
         data = json.loads(payload)
     elif name in _STACKS:
@@ -76,7 +78,7 @@ def add_record(
 
 def _name(meta: Mapping[str, Any]) -> str:
     name = next((key for key in meta if key not in _CONTEXT_KEYS), "")
-    return str(meta["artifact"]["name"]) if name == "artifact" else name
+    return str(meta[name]["name"]) if name in _WRAPPERS else name
 
 
 def _name_files(stack: Iterable[Mapping[str, Any]], files: Mapping[int, str]) -> list[Any]:
