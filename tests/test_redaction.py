@@ -80,6 +80,13 @@ def test_a_percent_encoded_value_is_named():
     ) == ("?key=<value of K>")
 
 
+@pytest.mark.parametrize("form", [str.upper, str.lower])
+def test_a_value_in_other_letters_is_named(form):
+    tokens = redaction.find_tokens({"KEY": "sk-Very-Secret-1"})
+    text = f"G['c'].up == '{form('sk-Very-Secret-1')}'"
+    assert redaction.redact_tokens(text, tokens) == "G['c'].up == '<value of KEY>'"
+
+
 def test_what_stands_in_the_users_own_code_is_no_secret():
     assert "hunter2pw" not in redaction.find_tokens(VARIABLES, user_text="def hunter2pw(x):")
 

@@ -84,8 +84,10 @@ def _find_passwords(value: str) -> tuple[str, ...]:
 
 
 def _list_forms(value: str) -> Iterator[str]:
-    """Yield the forms of a value in text: unchanged, in a Python literal, and quoted for a URL."""
-    yield value
+    """Yield the forms of a value in text: unchanged, in capitals or small letters, in a Python
+    literal, and quoted for a URL.
+    """
+    yield from dict.fromkeys((value, value.upper(), value.lower()))
     yield _repr_content(value)
     yield quote(value, safe="")
 

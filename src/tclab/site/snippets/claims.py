@@ -236,7 +236,9 @@ class _BlockInserter(ast.NodeTransformer):
         name = self.names.get(node.lineno)
         if name is None:
             return node
-        test = QuantifierCounter().visit(node.test)
+        counter = QuantifierCounter()
+        counter.wrap_comparisons(node.test)
+        test = counter.visit(node.test)
         node.test = register_call("value", test, ast.Constant(name), test)
         call = ast.Call(ast.Name(REGISTER, ast.Load()), [ast.Constant(name)], [])
         block = ast.With([ast.withitem(call)], [node])

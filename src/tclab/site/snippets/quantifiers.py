@@ -122,8 +122,8 @@ class Tally:
 
 
 class QuantifierCounter(ast.NodeTransformer):
-    """Wraps the arguments of each ``all``, ``any``, ``min`` and ``max`` in a test, the smaller set
-    of each ``<=``, and both sides of each comparison, so that they are noted.
+    """Wraps the arguments of each ``all``, ``any``, ``min`` and ``max`` in a test, and the smaller
+    set of each ``<=``, so that their items are counted.
     """
 
     places = 0
@@ -152,10 +152,9 @@ class QuantifierCounter(ast.NodeTransformer):
                 method.value = self._wrap_elements(method.value, "all")
             case ast.Call(func=ast.Attribute(attr="all"), args=[items, *_]):
                 node.args[0] = self._wrap_elements(items, "all")
-            case ast.Call(func=ast.Attribute(attr=name), args=[left, right, *_]):
+            case ast.Call(func=ast.Attribute(attr=name), args=[left, _, *_]):
                 if name in _COMPARING:
-                    left = self._wrap_elements(left, name)
-                    node.args[:2] = self._wrap_sides([left, right], equal=True)
+                    node.args[0] = self._wrap_elements(left, name)
             case ast.Call(func=ast.Name("min" | "max" as name)):
                 if "default" in {keyword.arg for keyword in node.keywords}:
                     self._wrap_items(node, name)
@@ -175,10 +174,28 @@ class QuantifierCounter(ast.NodeTransformer):
                 node.left = self._wrap_set(small)
             case ast.Compare(ops=[ast.GtE()], comparators=[small]):
                 node.comparators = [self._wrap_set(small)]
+        return node
+
+    def wrap_comparisons(self, test: ast.expr) -> None:
+        """Wrap the sides of each comparison that can make the test true by itself. A comparison
+        elsewhere, as in the condition of a list, may be the same each time.
+        """
+        match test:
+            case ast.BoolOp(values=values):
+                for value in values:
+                    self.wrap_comparisons(value)
+            case ast.Call(
+                func=ast.Name("all" | "any"), args=[ast.GeneratorExp(elt) | ast.ListComp(elt)]
+            ):
+                self.wrap_comparisons(elt)
+            case ast.Call(func=ast.Attribute(attr=name), args=[left, right, *_]):
+                if name in _COMPARING:
+                    test.args[:2] = self._wrap_sides([left, right], equal=True)
+            case ast.Compare(left=ast.Call(func=ast.Name("any"))):
+                pass  # `visit_Compare` counts what it looks at
             case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as op], comparators=[right]):
                 equal = isinstance(op, ast.Eq)
-                node.left, *node.comparators = self._wrap_sides([left, right], equal=equal)
-        return node
+                test.left, *test.comparators = self._wrap_sides([left, right], equal=equal)
 
     def _wrap_items(self, call: ast.Call, name: str) -> None:
         match call:
