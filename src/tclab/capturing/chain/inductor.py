@@ -54,8 +54,8 @@ def ir_pane(listing: Listing, unit: Unit, origins: Origins) -> Listing:
 _TRITON = re.compile(r"^(?:_?tmp\w+(?:, _?tmp\w+)* = |tl\.(?:store|atomic_\w+|device_assert)\()")
 # out_ptr0[static_cast<int64_t>(0L)] = static_cast<float>(tmp_acc0);
 _CPP = re.compile(r"\btmp(?:\d|_acc)\w*\b|\b(?:in_)?out_ptr\d+\[")
-# The suffix that Inductor adds to a C++ loop's variable after it wrote the line: auto tmp0 =
-# in_ptr0[static_cast<int64_t>(x0_tail)];
+# The suffix that Inductor adds to a C++ loop's variable after it wrote the line:
+# auto tmp0 = in_ptr0[static_cast<int64_t>(x0_tail)];
 _TAIL = re.compile(r"(?<=\w)_tail\b")
 # The declaration of an accumulator:
 # float tmp_acc0 = 0;

@@ -18,7 +18,8 @@ from tclab.model import Node
 #: Symbol → the size for which Dynamo created it.
 Hints = Mapping[str, int]
 
-# The first number is the bits of an element. f32
+# The first number is the bits of an element.
+# f32
 _BITS = re.compile(r"[a-z]+(\d+)")
 _BINARY: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,

@@ -15,9 +15,12 @@ D_co = TypeVar("D_co", covariant=True)
 #: PyTorch's own numbers for a frame and for its compile; (None, None) outside of a compile.
 CompileIds = tuple[int | None, int | None]
 
-# Names that Dynamo makes unique with a process-wide counter. The last form exists from Python 3.12
-# on. 2 LOAD_GLOBAL 15 (NULL + __compiled_fn_21) 572 LOAD_GLOBAL 26 (__resume_at_80_23) 272
-# STORE_FAST 5 (___context_manager_0_22) LOAD_CONST 5 (__comprehension_many_at_7_2)
+# Names that Dynamo makes unique with a process-wide counter. The last sample needs
+# Python 3.12 or later.
+#               2 LOAD_GLOBAL             15 (NULL + __compiled_fn_21)
+#             572 LOAD_GLOBAL             26 (__resume_at_80_23)
+#             272 STORE_FAST               5 (___context_manager_0_22)
+#   LOAD_CONST  5 (__comprehension_many_at_7_2)
 _COUNTED_NAME = re.compile(
     r"\b(__compiled_fn|__builtins_dict__|__resume_at_\d+|___context_manager_\d+"
     r"|__comprehension_\w+?_at_\d+)_(\d+)(?=\b|_[0-9a-f]{8}_)"

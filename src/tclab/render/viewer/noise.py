@@ -29,8 +29,9 @@ _NOISE = {
     "sass": re.compile(r"\s*(//|\.[a-z_][\w.]*(\s|:|$)|/\*[0-9a-f]+\*/\s+NOP\b|$)"),
 }
 
-#: Lines in one of Inductor's Triton kernels that compute nothing. from torch._inductor.runtime
-#: import triton_helpers triton_helpers.set_driver_to_gpu()
+#: Lines in one of Inductor's Triton kernels that compute nothing:
+#:   from torch._inductor.runtime import triton_helpers
+#:   triton_helpers.set_driver_to_gpu()
 _PRELUDE = re.compile(r"(import|from) |triton_helpers\.|$")
 #   xindex = xoffset + tl.arange(0, XBLOCK)[:]    r0_1 = r0_index    R0_BLOCK: tl.constexpr = 64
 _INDEX = re.compile(
