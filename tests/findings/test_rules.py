@@ -38,6 +38,8 @@ from tclab.model import (
     JobProcess,
     KernelRow,
     KeyPart,
+    Measurement,
+    ModeTimes,
     OwnCompiles,
     Partition,
     PartitionedValue,
@@ -57,6 +59,7 @@ AGAIN = Recompile("0/1", "f", ("0/0: tensor 'x' size mismatch at index 0. expect
 THIRD = Recompile("0/2", "f", ("0/1: n == 2",), START)
 TIMES = CompileTime((Phase("dynamo", 3, 6.0),), compiles=3)
 COST = CallCost("NVIDIA H200", 30, 6, 2e-4, 6e-6, 5e-5, bound="launches", tf32=7e-6)
+QUICK, SLOW = ModeTimes("eager", (1e-6,) * 11), ModeTimes("eager", (3e-6,) * 11)
 COPY = KernelRow(
     "triton_poi_fused_clone_0", origins=("aten.permute", "aten.clone"), lines=(LINE,), bytes=900
 )
@@ -97,6 +100,10 @@ CASES: dict[str, tuple[Evidence, Evidence]] = {
     "launch-bound": (
         Evidence(cost=COST),
         Evidence(cost=replace(COST, memory=1.9e-4)),
+    ),
+    "slower-than-eager": (
+        Evidence(measurement=Measurement("CPU", 2, (QUICK, replace(SLOW, mode="default")))),
+        Evidence(measurement=Measurement("CPU", 2, (QUICK, replace(QUICK, mode="default")))),
     ),
     "no-cuda-graph": (
         Evidence(mode="reduce-overhead", cuda_graph_skips=("cpu device (arg1_1)",)),

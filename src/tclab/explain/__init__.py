@@ -15,6 +15,7 @@ from tclab.errors import ExplainError, TclabError
 from tclab.explain import inputs as _inputs
 from tclab.explain import (
     load,
+    measure,
     own_compiles,
     preload,
     report,
@@ -129,5 +130,6 @@ def _report(explained: subject.Subject, request: ExplainRequest, on_step: OnStep
     calls = tuple(_inputs.describe(call) for call in explained.calls())
     outcome = run.Compilation(explained, request, on_step).run()
     tried = trials.try_fixes(explained, request, outcome, on_step)
+    measurement = measure.measure(request, on_step) if request.measure else None
     on_step(Step("linking the stages"))
-    return report.build(explained, request, outcome, calls, tried)
+    return report.build(explained, request, outcome, calls, tried, measurement)

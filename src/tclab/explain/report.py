@@ -18,6 +18,7 @@ from tclab.model import (
     Candidates,
     Chain,
     Counts,
+    Measurement,
     Problem,
     Report,
     map_texts,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 def build(
     subject: Subject, request: ExplainRequest, outcome: Outcome, calls: tuple[str, ...],
-    tried: TriedFixes,
+    tried: TriedFixes, measurement: Measurement | None = None,
 ) -> Report:  # fmt: skip
     """Build the report of one capture; files below the working folder get relative paths."""
     from tclab.explain import source
@@ -57,6 +58,7 @@ def build(
         checkpoint_fix=tried.checkpoint_fix,
         own=tried.own,
         agreement=agreement,
+        measurement=measurement,
     )
     found = findings.find(shown)
     snapshot = replace(
@@ -96,6 +98,7 @@ def build(
         cachings=capture.cachings,
         checkpoints=capture.checkpoints,
         cost=shown.cost,
+        measurement=measurement,
         findings=found,
     )
     sources = source.annotate_sources(capture, chains, subject.callable, tried.breaks, found)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tclab.errors import UnsupportedTorch
+from tclab.errors import BadRequest, UnsupportedTorch
 from tclab.explain import inputs as _inputs
 from tclab.explain import load
 from tclab.explain import options as _options
@@ -28,7 +28,7 @@ class ExplainRequest:
     `most_lines` lines are not compiled to instructions; None sets no limit. With `show_values` the
     report contains the values of environment variables. At the `level` ``dynamo`` the compile ends
     after Dynamo. `compare` says whether to compare the results with eager's; None means to compare
-    them only without a target.
+    them only without a target. With `measure` the calls are timed, compiled and in eager.
     """
 
     spec: str
@@ -41,6 +41,7 @@ class ExplainRequest:
     show_values: bool = False
     level: str = "machine"
     compare: bool | None = None
+    measure: bool = False
 
     @classmethod
     def parse(
@@ -56,6 +57,7 @@ class ExplainRequest:
         show_values: bool = False,
         level: str = "machine",
         compare: bool | None = None,
+        measure: bool = False,
     ) -> ExplainRequest:
         """Make a request from the words of a command line: `inputs` such as ``f32[8,1024]``,
         `options` such as ``mode=max-autotune``, `assume` such as ``pad=no``. `long_kernels` removes
@@ -65,6 +67,11 @@ class ExplainRequest:
         PyTorch.
         """
         load.split(spec)
+        if measure and target is not None:
+            raise BadRequest(
+                "--measure", f"no {target} is timed here: a target is compiled for, and not run on",
+                "leave --target out, or run it where the GPU is",
+            )  # fmt: skip
         specs = tuple(map(_inputs.parse, inputs))
         assumed = _options.parse_assumed(assume, target)
         device, compile_options = find_target(target), _options.parse(options)
@@ -80,6 +87,7 @@ class ExplainRequest:
             show_values,
             level,
             compare,
+            measure,
         )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from tclab.model import (
     Checkpoints,
     CompileTime,
     KernelRow,
+    Measurement,
     OwnCompiles,
     Partition,
     Recompile,
@@ -48,6 +49,7 @@ class Evidence:
     advisories: tuple[Advice, ...] = ()
     kernels: tuple[KernelRow, ...] = ()
     cost: CallCost | None = None
+    measurement: Measurement | None = None
     cuda_graph_skips: tuple[str, ...] = ()
     on_host: tuple[str, ...] = ()
     cachings: tuple[Caching, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from tclab.findings.evidence import Evidence
-from tclab.model import Checkpoints, Cost, Finding, KernelRow, format_seconds
+from tclab.model import SLOWER, Checkpoints, Cost, Finding, KernelRow, format_seconds
 
 #: A call is launch-bound if its launches take at least this multiple of the device's time, and
 #: there are at least this many.
@@ -37,6 +37,10 @@ _USE_TF32 = (
 _USE_CUDA_GRAPHS = (
     'mode="reduce-overhead": a CUDA graph starts all kernels at once; not where shapes change from '
     "call to call. (Not tried.)"
+)
+_LEAVE_OUT = (
+    "Leave it uncompiled, or compile the larger part that calls it; not where the calls of the "
+    "program are larger than these. (Not tried.)"
 )
 _KEEP_LAYOUT = (
     "Keep one layout and dtype: leave out what is copied, or make the values in the form that the "
@@ -88,6 +92,25 @@ def find_launch_bound(evidence: Evidence) -> Iterator[Finding]:
             actions=(_USE_CUDA_GRAPHS,),
             section="kernels",
         )
+
+
+def find_slower_than_eager(evidence: Evidence) -> Iterator[Finding]:
+    """Yield a finding if compiled calls were measured, and no mode is faster than eager or unsure
+    to be.
+    """
+    found = evidence.measurement
+    if found is None or found.eager is None or not found.compiled:
+        return
+    if any(found.verdict(mode) != SLOWER for mode in found.compiled):
+        return
+    best = min(found.compiled, key=lambda mode: mode.median)
+    yield Finding(
+        "slower-than-eager",
+        f"the calls take {format_seconds(best.median)} compiled ({best.mode}), and "
+        f"{format_seconds(found.eager.median)} in eager",
+        cost=Cost(best.median - found.eager.median, "s a call", "measured"),
+        actions=(_LEAVE_OUT,),
+    )
 
 
 def find_cpu_tensors(evidence: Evidence) -> Iterator[Finding]:
@@ -194,6 +217,7 @@ def worst_checkpoints(graphs: Iterable[Checkpoints]) -> Checkpoints | None:
 RULES = (
     find_float32_products,
     find_launch_bound,
+    find_slower_than_eager,
     find_cpu_tensors,
     find_copies,
     find_spills,

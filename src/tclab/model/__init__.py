@@ -21,6 +21,7 @@ from tclab.model.jobs import *
 from tclab.model.kernel_rows import *
 from tclab.model.kernels import *
 from tclab.model.levels import *
+from tclab.model.measurements import *
 from tclab.model.reports import *
 from tclab.model.runs import *
 from tclab.model.snapshots import *

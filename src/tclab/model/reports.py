@@ -14,6 +14,7 @@ from tclab.model.costs import CallCost
 from tclab.model.findings import Finding
 from tclab.model.kernel_rows import Candidates, KernelRow
 from tclab.model.kernels import TimedQuestion
+from tclab.model.measurements import Measurement
 from tclab.model.runs import Provenance
 from tclab.model.snapshots import Snapshot
 
@@ -222,6 +223,7 @@ class Report(Artifact):
     cachings: tuple[Caching, ...] = ()
     checkpoints: tuple[Checkpoints, ...] = ()
     cost: CallCost | None = None
+    measurement: Measurement | None = None
     findings: tuple[Finding, ...] = ()
 
     @property

@@ -77,6 +77,12 @@ Exit status:
     "copies. Default: on this machine; with --target this machine's compile is made for it.",
 )
 @click.option(
+    "--measure",
+    is_flag=True,
+    help="Time the calls, compiled and in eager, in turns: does compiling pay? Takes a minute or "
+    "two. Run nothing else meanwhile.",
+)
+@click.option(
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),

@@ -80,6 +80,8 @@ def _print_head(out: Console, report: Report) -> None:
     _print_line(out, f"[bold]{escape(counts.verdict(report))}[/]")
     if bound := words.bound(report.cost):
         _print_line(out, f"[bold]{escape(bound)}[/]")
+    if measured := words.measurement(report.measurement):
+        _print_line(out, f"[bold]{escape(measured)}[/]")
     _print_line(out, escape(", ".join(counts.costs(report)) + "."))
     if report.agreement.verdict != DIFFERS:  # a difference from eager is already the first finding
         _print_line(out, escape(words.agreement(report.agreement)))

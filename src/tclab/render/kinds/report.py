@@ -55,8 +55,8 @@ def _text_head(report: Report) -> Iterator[str]:
     yield columns.heading(words.title(report))
     yield columns.paragraph(" · ".join(words.provenance_texts(report)))
     yield columns.paragraph(counts.verdict(report))
-    if bound := words.bound(report.cost):
-        yield columns.paragraph(bound)
+    for text in filter(None, (words.bound(report.cost), words.measurement(report.measurement))):
+        yield columns.paragraph(text)
     yield columns.paragraph(words.agreement(report.agreement))
     for line in findings.lines(report.findings):
         yield columns.paragraph(line, " " * (len(line) - len(line.lstrip())), "    ")

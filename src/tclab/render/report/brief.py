@@ -39,6 +39,7 @@ def _make_fields(report: Report, finding_count: int) -> dict[str, object]:
         "complete": report.complete,
         "verdict": _cut(counts.verdict(report)),
         "bound": _cut(words.bound(report.cost)),
+        "measured": _cut(words.measurement(report.measurement)),
         "results": _cut(f"{report.agreement}"),
         "findings": [_encode_finding(each) for each in report.findings[:finding_count]],
         "left_out": len(report.findings) - finding_count,

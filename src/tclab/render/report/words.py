@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tclab.model import BOUNDS, format_seconds, needs_unlikely
+from tclab.model import BOUNDS, SAME, SLOWER, UNSTEADY, format_seconds, needs_unlikely
 from tclab.render import parts, stamp
 from tclab.render.escape import one_line
 
 if TYPE_CHECKING:
-    from tclab.model import Agreement, CallCost, Report
+    from tclab.model import Agreement, CallCost, Measurement, ModeTimes, Report
 
 
 def title(report: Report) -> str:
@@ -79,6 +79,35 @@ def bound(cost: CallCost | None) -> str:
         f"for its {launches}, {format_seconds(cost.memory)} for its bytes"
         f"{products * bool(cost.products)}.{left_out}"
     )
+
+
+def measurement(found: Measurement | None) -> str:
+    """Return whether compiling pays, as a sentence for each mode; '' if nothing was measured."""
+    if found is None:
+        return ""
+    if found.eager is None or not found.compiled:
+        return f"Not measured: {found.problem}."
+    failed = (f"{m.mode}: not measured: {m.problem}." for m in found.modes if m.problem)
+    eager = format_seconds(found.eager.median)
+    return " ".join([*(_compare_mode(found, mode, eager) for mode in found.compiled), *failed])
+
+
+def _compare_mode(found: Measurement, mode: ModeTimes, eager: str) -> str:
+    """Return how the calls in one mode compare with eager's, which take the time `eager`."""
+    low, median, high = found.speedups(mode)
+    verdict, count = found.verdict(mode), len(mode.rounds)
+    times = f"{format_seconds(mode.median)}, eager {eager}"
+    spread = f"{low:.2f} to {high:.2f} times as fast in {count - 2} of {count} rounds"
+    head = f"Measured, {mode.mode}:"
+    if verdict == UNSTEADY:
+        return f"{head} unsteady, no verdict ({spread}; {times}). Try again with nothing beside it."
+    if verdict == SAME:
+        return f"{head} as fast as eager ({spread}; {times})."
+    if verdict == SLOWER:
+        return f"{head} slower than eager, {1 / median:.2f} times its time ({spread}; {times})."
+    after = found.break_even(mode)
+    first = f" The first time took {format_seconds(mode.first)}: it pays after {after:,} more."
+    return f"{head} {median:.2f} times as fast as eager ({spread}; {times}).{first}"
 
 
 def refusal_text(report: Report) -> str:

@@ -1,0 +1,131 @@
+"""Measure the reader's calls compiled and in eager, each in a process of its own.
+
+The processes are prepared one after the other, each with an empty cache of kernels, and then take
+turns, so that what else the machine does reaches all of them alike.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import statistics
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tclab.explain.child_process import ChildProcess
+from tclab.explain.measure.protocol import MeasureRequest, Prepared, Round
+from tclab.explain.steps import OnStep, Step
+from tclab.model import EAGER, Measurement, ModeTimes
+
+if TYPE_CHECKING:
+    from tclab.explain.request import ExplainRequest
+
+DEFAULT, GRAPHS = "default", "reduce-overhead"
+_ROUNDS = 11
+#: Seconds of one mode's turn in a round, at least one time through the calls.
+_TURN = 0.1
+#: Seconds that one mode may take to be compiled and warm, and for one turn.
+_PREPARE, _ANSWER = 300.0, 120.0
+#: The rounds end after this many seconds.
+SECONDS = 60.0
+
+
+@dataclass
+class _MeasuredMode:
+    """One mode, its process and its rounds."""
+
+    mode: str
+    process: ChildProcess
+    prepared: Prepared
+    rounds: list[Round] = field(default_factory=list)
+
+    def time(self) -> bool:
+        """Measure one round; return whether there was an answer."""
+        repetitions = max(1, min(10_000, round(_TURN / max(self.prepared.warm, 1e-7))))
+        answer = self.process.ask(repetitions, _ANSWER)
+        if isinstance(answer, Round):
+            self.rounds.append(answer)
+        return isinstance(answer, Round)
+
+    def times(self) -> ModeTimes:
+        """Return what was measured."""
+        on_gpu = bool(self.prepared.gpu and self.rounds)
+        share = statistics.median(r.host_share for r in self.rounds) if on_gpu else None
+        return ModeTimes(
+            self.mode,
+            tuple(each.seconds for each in self.rounds),
+            self.prepared.first,
+            share,
+            self.prepared.peak,
+            self.prepared.problem,
+        )
+
+
+def measure(request: ExplainRequest, on_step: OnStep) -> Measurement:
+    """Return the times of the request's calls in eager and compiled; on a GPU with CUDA graphs,
+    too, unless the request names a mode.
+    """
+    with contextlib.ExitStack() as stack:
+        modes: list[_MeasuredMode] = []
+        for mode, options in _list_modes(request):
+            if mode == GRAPHS and not (modes and modes[0].prepared.gpu):
+                continue
+            on_step(Step(f"measuring: preparing {mode}"))
+            modes.append(stack.enter_context(_prepared(request, mode, options)))
+        failed = next((f"{m.mode}: {m.prepared.problem}" for m in modes if m.prepared.problem), "")
+        running = [mode for mode in modes if not mode.prepared.problem]
+        if EAGER not in [mode.mode for mode in running] or len(running) < 2:
+            return Measurement(problem=failed, modes=tuple(mode.times() for mode in modes))
+        on_step(Step("measuring: rounds in turns"))
+        _time_rounds(running)
+        prepared = running[0].prepared
+        return Measurement(
+            prepared.gpu or "CPU", prepared.threads, tuple(mode.times() for mode in modes)
+        )
+
+
+def _list_modes(request: ExplainRequest) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield each mode with its options of torch.compile."""
+    given = dict(request.options)
+    yield EAGER, {}
+    yield str(given.get("mode") or DEFAULT), given
+    if not given.get("mode") and "options" not in given:  # torch.compile takes one of the two
+        yield GRAPHS, {**given, "mode": GRAPHS}
+
+
+@contextlib.contextmanager
+def _prepared(
+    request: ExplainRequest, mode: str, options: Mapping[str, Any]
+) -> Iterator[_MeasuredMode]:
+    """Yield a mode that is compiled and warm, or that says what went wrong; end its process."""
+    with tempfile.TemporaryDirectory(prefix="tclab-measure-", ignore_cleanup_errors=True) as cache:
+        process = ChildProcess("tclab.explain.measure.child", {"TORCHINDUCTOR_CACHE_DIR": cache})
+        try:
+            wanted = MeasureRequest(os.getcwd(), request, mode, options)
+            answer = process.ask(wanted, _PREPARE)
+            if not isinstance(answer, Prepared):
+                late = f"the process ended, or it was not ready after {_PREPARE:.0f} s"
+                answer = Prepared(problem=late)
+            yield _MeasuredMode(mode, process, answer)
+        finally:
+            process.end()
+
+
+def _time_rounds(modes: Sequence[_MeasuredMode]) -> None:
+    """Let the modes take turns; each round begins with another one. A round in which one fails
+    counts for none.
+    """
+    import time
+
+    end = time.monotonic() + SECONDS
+    for number in range(_ROUNDS):
+        turn = number % len(modes)
+        if not all(mode.time() for mode in [*modes[turn:], *modes[:turn]]):
+            break
+        if time.monotonic() > end:
+            break
+    complete = min(len(mode.rounds) for mode in modes)
+    for mode in modes:
+        del mode.rounds[complete:]

@@ -1,0 +1,124 @@
+"""Run a process that makes the reader's calls in one mode and times them on request.
+
+It reads a `MeasureRequest`, answers with `Prepared`, then answers each number of repetitions with a
+`Round` until its input ends.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from tclab.explain.measure.protocol import MeasureRequest, Prepared, Round
+from tclab.model import EAGER
+from tclab.system.processes import request_signal_at_parent_death
+
+#: The calls are warm once three times through are about as fast as the fastest.
+_FEWEST, _MOST, _STEADY = 4, 24, 1.25
+#: Seconds after which the calls count as warm.
+_WARM_SECONDS = 20.0
+
+
+def main() -> None:
+    """Answer requests until the input ends."""
+    request_signal_at_parent_death(os.getppid())
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # the reader's code must not print into the answers
+
+    def send(answer: object) -> None:
+        pickle.dump(answer, answers)
+        answers.flush()
+
+    wanted: MeasureRequest = pickle.load(sys.stdin.buffer)
+    os.chdir(wanted.folder)
+    try:
+        with _make_calls(wanted) as run:
+            send(_prepare(run))
+            while True:
+                send(time_round(run, pickle.load(sys.stdin.buffer)))
+    except EOFError:
+        return
+    except (Exception, SystemExit) as error:
+        from tclab.explain import load
+
+        send(Prepared(problem=load.last_line(error) or type(error).__name__))
+
+
+@contextmanager
+def _make_calls(wanted: MeasureRequest) -> Iterator[Callable[[], None]]:
+    """Import the reader's file, and yield a function that makes all calls once."""
+    import torch
+
+    from tclab.capturing.backward import run_backward
+    from tclab.explain import load, subject
+    from tclab.explain.seeds import seeded
+    from tclab.explain.trials.patching import patched_compile
+    from tclab.explain.trials.remedy import Remedy
+
+    request, compiled = wanted.request, wanted.mode != EAGER
+    where, name = load.split(request.spec)
+    remedy = Remedy(backend="inductor", compiled=compiled)
+    with seeded(), patched_compile(remedy), load.import_module(where) as module:
+        named = subject.find(module, where, name, request.inputs, grad=request.backward)
+        fn = named.callable
+        if compiled and not named.own:
+            fn = torch.compile(fn, **wanted.options)
+        calls = named.calls()
+
+        def run() -> None:
+            for call in calls:
+                result = fn(*call.args, **call.kwargs)
+                if request.backward:
+                    run_backward(result)
+
+        yield run
+
+
+def _prepare(run: Callable[[], None]) -> Prepared:
+    """Make the calls until they are warm."""
+    import torch
+
+    first = time_round(run, 1).seconds
+    times: list[float] = []
+    began = time.monotonic()
+    while len(times) < _MOST and not (len(times) >= _FEWEST and _is_steady(times)):
+        times.append(time_round(run, 1).seconds)
+        if time.monotonic() - began > _WARM_SECONDS and len(times) >= 2:
+            break
+    gpu, peak = "", None
+    if torch.cuda.is_initialized():
+        torch.cuda.reset_peak_memory_stats()
+        time_round(run, 1)
+        gpu, peak = torch.cuda.get_device_name(), torch.cuda.max_memory_allocated()
+    return Prepared(first, min(times[-3:]), gpu, torch.get_num_threads(), peak)
+
+
+def _is_steady(times: list[float]) -> bool:
+    return max(times[-3:]) <= _STEADY * min(times)
+
+
+def time_round(run: Callable[[], None], repetitions: int) -> Round:
+    """Make all calls this many times; return the mean seconds until the device has finished."""
+    import torch
+
+    wait = torch.cuda.synchronize if torch.cuda.is_initialized() else _wait_for_nothing
+    wait()
+    began = time.perf_counter()
+    for _ in range(repetitions):
+        run()
+    issued = time.perf_counter()
+    wait()
+    seconds = time.perf_counter() - began
+    return Round(seconds / repetitions, (issued - began) / seconds)
+
+
+def _wait_for_nothing() -> None:
+    """Do nothing: a CPU has finished when a call returns."""
+
+
+if __name__ == "__main__":
+    main()

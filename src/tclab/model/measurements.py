@@ -1,0 +1,99 @@
+"""Measured times of a function, compiled and in eager."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tclab.model.codec import kind
+
+EAGER = "eager"
+#: What a measurement says of a mode beside eager.
+FASTER, SLOWER, SAME, UNSTEADY = "faster", "slower", "as fast", "unsteady"
+#: Ratios this near to 1 are not told apart.
+_EVEN = 0.03
+#: Ratios in this range count as equally fast.
+_SAME = 0.1
+#: Fewer rounds than this show nothing.
+_FEWEST_ROUNDS = 5
+
+
+@kind("mode-times")
+@dataclass(frozen=True)
+class ModeTimes:
+    """How long the calls took in one mode of torch.compile, or in ``eager``.
+
+    `rounds` are the seconds of all calls of the request, once through; the modes took turns, so
+    that one round of each mode was measured at about the same time. `first` are the seconds of the
+    first time through, with the compiles and without any cache of kernels. `host_share` is the
+    share of the time in which the host issued work for the GPU; None on a CPU. `peak` are the most
+    bytes of tensors on the GPU at once, None on a CPU. `problem` says why nothing was measured.
+    """
+
+    kind: ClassVar[str]
+    mode: str
+    rounds: tuple[float, ...] = ()
+    first: float = 0.0
+    host_share: float | None = None
+    peak: int | None = None
+    problem: str = ""
+
+    @property
+    def median(self) -> float:
+        """The median of the rounds in seconds."""
+        return statistics.median(self.rounds)
+
+
+@kind("measurement")
+@dataclass(frozen=True)
+class Measurement:
+    """What the calls of a request took in each mode, ``eager`` first, on a device with this number
+    of CPU threads. `problem` says why there is nothing to compare.
+    """
+
+    kind: ClassVar[str]
+    device: str = ""
+    threads: int = 0
+    modes: tuple[ModeTimes, ...] = ()
+    problem: str = ""
+
+    @property
+    def eager(self) -> ModeTimes | None:
+        """The times in eager, None if they were not measured."""
+        return next((m for m in self.modes if m.mode == EAGER and m.rounds), None)
+
+    @property
+    def compiled(self) -> tuple[ModeTimes, ...]:
+        """The modes of torch.compile that were measured."""
+        return tuple(m for m in self.modes if m.mode != EAGER and m.rounds)
+
+    def speedups(self, mode: ModeTimes) -> tuple[float, float, float]:
+        """Return how many times as fast as eager a mode is: in all rounds but the lowest one at
+        least, as a median, and in all but the highest one at most.
+        """
+        assert self.eager is not None
+        ratios = sorted(e / m for e, m in zip(self.eager.rounds, mode.rounds))
+        return ratios[1], statistics.median(ratios), ratios[-2]
+
+    def verdict(self, mode: ModeTimes) -> str:
+        """Return FASTER or SLOWER if all rounds but one agree, SAME if they are close to eager's,
+        else UNSTEADY.
+        """
+        if self.eager is None or len(mode.rounds) < _FEWEST_ROUNDS:
+            return UNSTEADY
+        low, _, high = self.speedups(mode)
+        if low > 1 + _EVEN:
+            return FASTER
+        if high < 1 / (1 + _EVEN):
+            return SLOWER
+        return SAME if low > 1 - _SAME and high < 1 + _SAME else UNSTEADY
+
+    def break_even(self, mode: ModeTimes) -> int | None:
+        """Return after how many times through the calls the compile has paid; None if never."""
+        assert self.eager is not None
+        gain = self.eager.median - mode.median
+        if self.verdict(mode) != FASTER or gain <= 0:
+            return None
+        return math.ceil(max(0.0, mode.first - self.eager.first) / gain)

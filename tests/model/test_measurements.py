@@ -1,0 +1,62 @@
+"""What a measurement says of its rounds: a verdict only where they agree."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tclab.model import FASTER, SAME, SLOWER, UNSTEADY, Measurement, ModeTimes
+
+EAGER = ModeTimes("eager", (1.0,) * 11, first=1.0)
+
+
+def compiled(*seconds: float, first: float = 5.0) -> tuple[Measurement, ModeTimes]:
+    mode = ModeTimes("default", seconds, first=first)
+    return Measurement("CPU", 2, (EAGER, mode)), mode
+
+
+@pytest.mark.parametrize(
+    ("seconds", "verdict"),
+    [
+        ((0.5,) * 11, FASTER),
+        ((0.5,) * 10 + (3.0,), FASTER),  # one round is disturbed
+        ((0.5,) * 9 + (3.0, 3.0), UNSTEADY),
+        ((2.0,) * 11, SLOWER),
+        ((2.0,) * 10 + (0.5,), SLOWER),
+        ((1.01, 0.99) * 5 + (1.0,), SAME),
+        ((0.98,) * 11, SAME),  # nearer to eager than what the rounds can tell
+        ((0.7, 1.4) * 5 + (1.0,), UNSTEADY),
+        ((0.5,) * 4, UNSTEADY),  # too few rounds
+    ],
+)
+def test_a_verdict_needs_rounds_that_agree(seconds: tuple[float, ...], verdict: str) -> None:
+    measured, mode = compiled(*seconds)
+    assert measured.verdict(mode) == verdict
+
+
+def test_noise_alone_is_seldom_a_verdict() -> None:
+    """Two modes that are equally fast, on a machine that makes each round up to four times as long:
+    a verdict other than *unsteady* is wrong.
+    """
+    rng = random.Random(3)
+    wrong = 0
+    for _ in range(2000):
+        eager = ModeTimes("eager", tuple(1 + 3 * rng.random() for _ in range(11)))
+        mode = ModeTimes("default", tuple(1 + 3 * rng.random() for _ in range(11)))
+        measured = Measurement("CPU", 2, (eager, mode))
+        wrong += measured.verdict(mode) in (FASTER, SLOWER)
+    assert wrong < 0.02 * 2000
+
+
+def test_a_compile_pays_after_the_calls_that_make_up_for_it() -> None:
+    measured, mode = compiled(*(0.5,) * 11, first=5.0)
+    assert measured.break_even(mode) == 8  # four seconds more, half a second less a call
+    for seconds in (1.0, 2.0):
+        measured, mode = compiled(*(seconds,) * 11)
+        assert measured.break_even(mode) is None
+
+
+def test_without_eager_there_is_nothing_to_compare() -> None:
+    failed = Measurement(modes=(ModeTimes("eager", problem="ValueError: no"),), problem="eager: no")
+    assert failed.eager is None and failed.compiled == ()
