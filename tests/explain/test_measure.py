@@ -64,7 +64,8 @@ def test_a_backward_is_measured_with_its_forward(measured) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "cause"), [("broken", "Failed to trace builtin operator"), ("ends", "eager: the process ended")]
+    ("name", "cause"),
+    [("broken", "Failed to trace builtin operator"), ("ends", "eager: the process ended")],
 )
 def test_what_cannot_be_measured_says_why(measured, name: str, cause: str) -> None:
     found = measured(name, options=["fullgraph=True"])

@@ -28,7 +28,6 @@ from tclab.model import (
     JobCompile,
     JobProcess,
     Snapshot,
-    SourceLine,
 )
 from tclab.text.scrub import scrub
 from tclab.text.user_lines import is_library_file
