@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -120,6 +121,21 @@ def test_a_job_is_checked_against_an_earlier_one(traced: Traced, tmp_path: Path)
     status, output = check(tmp_path / "log")
     assert status == 4
     assert "expected 4, actual 7" in output
+
+
+def test_a_process_that_a_job_no_longer_has_is_not_compared(traced: Traced, tmp_path: Path) -> None:
+    (file,) = traced.alone.iterdir()
+    both = tmp_path / "both"
+    both.mkdir()
+    for name in ("dedicated_log_torch_trace_a.log", "dedicated_log_torch_trace_b.log"):
+        (both / name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
+    base = ["--against", str(tmp_path / "base")]
+    assert CliRunner().invoke(tclab, ["check", str(both), "--update", *base]).exit_code == 0
+    assert CliRunner().invoke(tclab, ["check", str(both), *base]).exit_code == 0
+    done = CliRunner().invoke(tclab, ["check", str(traced.alone), *base])
+    assert done.exit_code == 3
+    assert "job: the same" in done.output
+    assert re.search(r"job-2-\w+\.torch\S+: not compared\n +the job has no such", done.output)
 
 
 def test_a_job_names_its_own_lines(traced: Traced) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -28,6 +30,8 @@ from tclab.upgrade.captures import explain_in_environment
 SAME, WRONG_USE, INCOMPLETE, WORSE = 0, 2, 3, 4
 #: A trace has no registers to compare.
 _JOB_LEVEL = "kernels"
+# job.torch2.13.json, rank-1-6b86b273.torch2.13.json
+_OF_A_PROCESS = re.compile(r"(?:job|rank)(?:-\d+-\w+)?\.torch")
 _STATUS = {baseline.WORSE: WORSE, baseline.NO_FILE: INCOMPLETE}
 
 
@@ -80,11 +84,15 @@ def check(
     folder = against or path.parent / "compiled"
     try:
         if path.exists() and path.suffix != ".toml":
-            processes = name_processes(open_job([path], snapshots=True))
-            context.exit(max(
+            processes = dict(name_processes(open_job([path], snapshots=True)))
+            statuses = [
                 _compare(name, _JOB_LEVEL, _summarize(process), folder, update, strict, report)
-                for name, process in processes
-            ))  # fmt: skip
+                for name, process in processes.items()
+            ]
+            if not statuses:
+                step = "name a folder that TORCH_TRACE wrote"
+                raise BadRequest(str(path), "there is no compile to check", step)
+            context.exit(max([*statuses, _print_missing_processes(folder, processes)]))
         functions = read_config(path)
         for each in functions:
             ExplainRequest.parse(each.name, **each.request)
@@ -129,6 +137,27 @@ def _check_function(
         return _print_result(entry.name, INCOMPLETE, "not compared", problem)
     now = summarize_report(result)
     return _compare(entry.name, entry.level, now, folder, update, strict, pages)
+
+
+def _print_missing_processes(folder: Path, processes: Mapping[str, JobProcess]) -> int:
+    """Print the files of processes that the job had and no longer has; return the exit status."""
+    paths = [
+        baseline.Baseline(folder, name, process.snapshot.torch).path
+        for name, process in processes.items()
+    ]
+    versions = {path.name.rpartition(".torch")[2] for path in paths}
+    missing = [
+        path
+        for path in sorted(folder.glob("*.torch*.json"))
+        if _OF_A_PROCESS.match(path.name)
+        and path not in paths
+        and path.name.rpartition(".torch")[2] in versions
+    ]
+    lines = ["the job has no such process now", "next: if that is meant, remove the file"]
+    return max(
+        (_print_result(str(path), INCOMPLETE, "not compared", lines) for path in missing),
+        default=SAME,
+    )
 
 
 def _summarize(process: JobProcess) -> CompileSummary:
