@@ -21,7 +21,7 @@ from tests.gallery import TOPICS, causes_of
 
 # … torch._dynamo.config.capture_scalar_outputs = True … Tried: 2 graph breaks become 1.
 _TRIED = re.compile(
-    r"config\.(?P<name>\w+).* Tried: (?P<before>\d+) graph breaks? become (?P<after>\d+)\."
+    r"config\.(?P<name>\w+).* Tried: (?P<before>\d+) graph breaks? becomes? (?P<after>\d+)\."
 )
 _PRINTS = "reorderable_logging_functions"
 

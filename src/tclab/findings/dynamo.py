@@ -138,11 +138,12 @@ def _find_recompiled(evidence: Evidence) -> Iterator[Finding]:
     for place, items in by_place.items():
         guards = _guards(items)
         name, cost = _cost_of_recompiles(evidence, items)
-        what = f"{_compiled_again(items)}: {join_few(_reasons(evidence, items, guards))}"
+        shown = evidence.callers.get(f"{place.file}:{place.function}", place)
+        function = items[0].function if shown == place else "what this line calls is"
+        what = f"{_compiled_again(items, function)}: {join_few(_reasons(evidence, items, guards))}"
         if limit := limits.pop(str(place), None):
             name, what = "recompile-limit", f"{break_reason(limit)}: {what}"
         fix = evidence.fixes.get(str(place)) or " ".join(fixes.fix_guards(guards))
-        shown = evidence.callers.get(f"{place.file}:{place.function}", place)
         yield Finding(name, what, (shown,), cost, (fix,), "recompiles")
     for limit in limits.values():
         places = (limit.location,) if limit.location else ()
@@ -171,12 +172,12 @@ def _guards(items: Sequence[Recompile]) -> tuple[str, ...]:
     return tuple(guard for item in items for guard in failed_guards(item)[:1])
 
 
-def _compiled_again(items: Sequence[Recompile]) -> str:
+def _compiled_again(items: Sequence[Recompile], function: str) -> str:
     first = items[0]
     if len(items) == 1:
-        return f"{first.function} compiled again ({first.compile_id})"
+        return f"{function} compiled again ({first.compile_id})"
     ids = f"{first.compile_id} to {items[-1].compile_id}"
-    return f"{first.function} compiled again {len(items)} times ({ids})"
+    return f"{function} compiled again {len(items)} times ({ids})"
 
 
 def _reasons(
