@@ -29,6 +29,8 @@ _PRINTS = "reorderable_logging_functions"
 class Here:
     """Tries settings on one function, in this process."""
 
+    request = None  # it is in no file that can be changed
+
     def __init__(self, fn: Callable[..., Any], x: torch.Tensor) -> None:
         self.fn, self.x = fn, x
 

@@ -49,3 +49,10 @@ def test_a_report_keeps_it_and_one_without_it_is_read() -> None:
     old = json.loads(report.to_json())
     del old["agreement"], old["snapshot"]["agreement"]
     assert Report.from_json(json.dumps(old)).agreement == Agreement()
+
+
+def test_what_eager_refuses_is_to_be_corrected() -> None:
+    refused = Difference("call 1", "exception", "RuntimeError: modified in place", "nothing")
+    found = Agreement(DIFFERS, differences=(refused,), way="backend='aot_eager'")
+    assert found.next_step.startswith("correct what eager raises for")
+    assert "tried" in replace(found, differences=(ROWS,)).next_step

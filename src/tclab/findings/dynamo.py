@@ -138,16 +138,31 @@ def _find_recompiled(evidence: Evidence) -> Iterator[Finding]:
     for place, items in by_place.items():
         guards = _guards(items)
         name, cost = _cost_of_recompiles(evidence, items)
-        shown = evidence.callers.get(f"{place.file}:{place.function}", place)
-        function = items[0].function if shown == place else "what this line calls is"
-        what = f"{_compiled_again(items, function)}: {join_few(_reasons(evidence, items, guards))}"
+        lines = _recompiled_lines(evidence, items, place)
+        again = _compiled_again(items, _name(items[0], place, lines))
+        what = f"{again}: {join_few(_reasons(evidence, items, guards))}"
         if limit := limits.pop(str(place), None):
             name, what = "recompile-limit", f"{break_reason(limit)}: {what}"
         fix = evidence.fixes.get(str(place)) or " ".join(fixes.fix_guards(guards))
-        yield Finding(name, what, (shown,), cost, (fix,), "recompiles")
+        yield Finding(name, what, lines[:_MOST_PLACES], cost, (fix,), "recompiles")
     for limit in limits.values():
         places = (limit.location,) if limit.location else ()
         yield Finding("recompile-limit", break_reason(limit), places, NOT_KNOWN, _hints(limit))
+
+
+def _recompiled_lines(
+    evidence: Evidence, items: Sequence[Recompile], place: SourceLine
+) -> tuple[SourceLine, ...]:
+    """Return the user's lines that led to recompiles in a library; else the function's own."""
+    callers = evidence.callers
+    lines = dict.fromkeys(callers[i.compile_id] for i in items if i.compile_id in callers)
+    return tuple(lines) or (callers.get(f"{place.file}:{place.function}", place),)
+
+
+def _name(item: Recompile, place: SourceLine, lines: tuple[SourceLine, ...]) -> str:
+    if lines == (place,):
+        return item.function
+    return "what this line calls is" if len(lines) == 1 else "what these lines call is"
 
 
 def _cost_of_recompiles(evidence: Evidence, items: Sequence[Recompile]) -> tuple[str, Cost]:

@@ -124,6 +124,10 @@ class Agreement:
         """The advice to the reader on a difference; '' if there is no difference."""
         if self.verdict != DIFFERS:
             return ""
+        if any(
+            each.what == "exception" and each.compiled == "nothing" for each in self.differences
+        ):
+            return "correct what eager raises for; the compiled code went on without that error"
         if self.way:
             return f"{self.way}: tried, and it is equal to eager then"
         none_is_equal = "report it to PyTorch; no other mode was equal to eager"
