@@ -63,9 +63,10 @@ def library_files(trace: Trace) -> frozenset[str]:
 
 
 def library_callers(trace: Trace) -> dict[str, SourceLine]:
-    """Map each function of a library that was compiled to the line of the reader's own code that
-    led to it: ``file:function`` → line, and compile id → line. A frame that a resume function has taken over stays at the
-    line of its break, which led to nothing: then there is no line.
+    """Map each function of a library that was compiled, ``file:function``, and each of its
+    compiles, by id, to the line of the reader's own code that led to it. A frame that a resume
+    function has taken over stays at the line of its break, which led to nothing: then there is no
+    line.
     """
     callers: dict[str, SourceLine] = {}
     resumed: dict[tuple[str, str], int] = defaultdict(int)  # the last line of a break
