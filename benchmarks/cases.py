@@ -4,12 +4,15 @@
 ``tclab explain`` on each file of ``tests/explain/cases`` in a process of its own, takes the first
 lines of what the terminal shows, and holds them against the file's head: every text after ``First
 screen has`` has to stand there (``||`` parts alternatives, ``at CODE`` means that line's number),
-none of those after ``Not``. ``--symptoms`` asks PyTorch alone whether each file has its fault.
+none of those after ``Not``. A screen that ``--screens`` kept is read instead of run while neither
+tclab's code nor the file has changed. ``--symptoms`` asks PyTorch alone whether each file has its
+fault.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import multiprocessing
 import os
 import re
@@ -19,7 +22,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
-FOLDER = Path(__file__).parents[1] / "tests" / "explain" / "cases"
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "tests" / "explain" / "cases"
 
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["torch._inductor.compile_fx"])  # imported once, for all processes
@@ -101,6 +105,26 @@ def first_screen(case: Case, lines: int = 25) -> str:
         return "\n".join(Path(folder, "screen").read_text().splitlines()[:lines])
 
 
+def kept_screen(case: Case, lines: int, folder: Path | None) -> str:
+    """Return the first screen from the folder if the same code wrote it there, else run it."""
+    if folder is None:
+        return first_screen(case, lines)
+    file = folder / f"{case.path.stem}.{_code_digest(case)}.txt"
+    if not file.exists():
+        screen = first_screen(case, lines)
+        folder.mkdir(parents=True, exist_ok=True)
+        file.write_text(screen)
+    return file.read_text()
+
+
+def _code_digest(case: Case) -> str:
+    """Return a digest of tclab's code and of the case's file: what decides its first screen."""
+    digest = hashlib.sha256()
+    for path in [case.path, *sorted((ROOT / "src" / "tclab").rglob("*.py"))]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:8]
+
+
 def _explain(command: list[str], screen: str) -> None:
     """Run the command line, with all its output in the file."""
     file = os.open(screen, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -133,15 +157,12 @@ def main() -> None:
         sys.exit(not all(holds for holds, _ in answers))
     right = 0
     with ThreadPoolExecutor(asked.jobs) as pool:
-        asks = {pool.submit(first_screen, case, asked.lines): case for case in chosen}
+        asks = {pool.submit(kept_screen, case, asked.lines, asked.screens): case for case in chosen}
         for ask in as_completed(asks):
             case, screen = asks[ask], ask.result()
             missing = case.missing(screen)
             right += not missing
             print(f"{case.path.stem:32} {'; '.join(missing) or 'right'}", flush=True)
-            if asked.screens:
-                asked.screens.mkdir(parents=True, exist_ok=True)
-                (asked.screens / f"{case.path.stem}.txt").write_text(screen)
     print(f"{right} of {len(chosen)} right")
 
 

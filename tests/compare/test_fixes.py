@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -195,6 +196,22 @@ def test_a_key_that_comes_later() -> None:
 
     assert "all its keys" in fix(shifted, calls())
     assert reasons(shifted, [(zeros(4),), (zeros(4),)]) == []
+
+
+def test_an_environment_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    def scaled(x: torch.Tensor) -> torch.Tensor:
+        return x * float(os.environ.get("LOSS_SCALE", "1"))
+
+    def calls(*values: str) -> Iterable[Call]:
+        for value in values:
+            monkeypatch.setenv("LOSS_SCALE", value)
+            yield (zeros(2),)
+        if len(values) == 1:
+            monkeypatch.delenv("LOSS_SCALE")
+            yield (zeros(2),)
+
+    assert "environment variable LOSS_SCALE" in fix(scaled, calls("2", "3"))
+    assert "LOSS_SCALE was set" in fix(scaled, calls("2"))
 
 
 def test_modes_types_and_objects() -> None:

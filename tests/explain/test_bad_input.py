@@ -318,6 +318,19 @@ def test_objects_are_checked_as_files_are():
         explain(lambda x: x, [()])
 
 
+def test_an_object_that_the_compiler_fails_on_is_told_as_a_file_is():
+    """A function that is passed as an object is in no file that a trial could change."""
+
+    def fails(x):
+        return x + 1
+
+    def backend(graph, inputs):
+        raise ValueError("no such thing")
+
+    with pytest.raises(ExplainError, match=r"it runs, but torch.compile fails .*no such thing"):
+        explain(fails, [(torch.ones(2),)], backend=backend)
+
+
 def test_weights_that_cannot_be_fetched_are_said_to_be_of_no_need(write, capsys):
     write("m.py", "def network():\n    raise ConnectionError('no route to the weights')\n")
     assert command.main(["explain", "m.py:network"]) == 1

@@ -53,6 +53,15 @@ trainer = Trainer()
 fit = trainer.fit
 
 
+@torch.compile(backend="eager")
+def rows(x):
+    yield x + 1
+
+
+def use_rows(x):
+    return list(rows(x))
+
+
 def unbound():
     net = Net()
     net.forward = types.MethodType(Net.forward, net)
@@ -186,3 +195,18 @@ def test_a_forward_that_is_called_directly(explained):
     report = explained("goes_round")
     assert "the uncompiled `Part.forward` is called at own_parts.py:" in report.own.cause
     assert "return called(x). Tried: 1 frame is compiled." in report.own.fix
+
+
+def test_a_note_of_a_library_is_no_compile():
+    """accelerate keeps the original in an attribute of the module that it makes of it."""
+    net = torch.nn.Linear(2, 2)
+    net.__dict__["_orig_mod"] = torch.nn.Linear(2, 2)
+    assert not own_compiles.is_compiled(net)
+    assert own_compiles.is_compiled(torch.compile(net))
+
+
+def test_a_generator_is_not_said_to_run_uncompiled_in_place_of_its_compile(explained):
+    own = explained("use_rows").own
+    line = PARTS.splitlines().index('@torch.compile(backend="eager")') + 1
+    assert own.cause.startswith(f"`rows` (own_parts.py:{line}) is a generator")
+    assert own.fix.endswith("Tried: 1 frame is compiled.")

@@ -107,3 +107,9 @@ def test_words():
     (copied,) = list_rewrites("rows[1:].copy_(rows[:-1].clone())")
     assert copied.lines == {1: "rows.copy_(torch.cat((rows[:1], rows[:-1].clone()), 0))"}
     assert list_rewrites("x = 1\n") == list_rewrites("def broken(:\n") == []
+
+
+def test_a_subclass_of_tensor_is_left_to_python() -> None:
+    text = "class T:\n    @classmethod\n    def __torch_function__(cls, f):\n        return f\n"
+    (found,) = list_rewrites(text)
+    assert found.lines == {3: "    @torch.compiler.disable\n    def __torch_function__(cls, f):"}

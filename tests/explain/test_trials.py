@@ -13,10 +13,10 @@ import pytest
 import torch
 
 from tclab.errors import ExplainError
-from tclab.explain import ExplainRequest, explain, explain_named
+from tclab.explain import ExplainRequest, explain, explain_named, failures, load
 from tclab.explain.trials import recompiles
 from tclab.explain.trials.remedy import Remedy
-from tclab.explain.trials.rewrites import list_rewrites, move_compiles
+from tclab.explain.trials.rewrites import assert_in_graph, list_rewrites, move_compiles
 from tclab.explain.trials.runner import TrialRunner, open_runner
 from tclab.model import Report
 
@@ -52,6 +52,24 @@ def filled(bag, x):
 
 def chosen(x):
     return x[x > 0].sum()
+
+
+def checked(x):
+    if (x == 0).any():
+        raise ValueError(
+            "a zero"
+        )
+    return 1 / x
+
+
+part = torch.compile(nn.Sequential(nn.Linear(2, 2)).requires_grad_(False), backend="eager")
+
+
+def drifting(x, grad):
+    if grad:
+        return part(x)
+    with torch.no_grad():
+        return part(x) + 1
 
 
 class Frozen(nn.Module):
@@ -92,6 +110,8 @@ CALLS = {
     "scaled": "[(torch.ones(2), nn.Parameter(torch.ones(n))) for n in range(2, 12)]",
     "filled": "[(dictionary(n), torch.ones(2)) for n in range(4)]",
     "chosen": "(torch.ones(4),)",
+    "checked": "(torch.ones(4),)",
+    "drifting": "[(torch.ones(1, 2), True), (torch.ones(1, 2), False)]",
     "keeps": "(torch.ones(2), torch.tensor(1))",
     "exported": "(torch.ones(1, 2),)",
 }
@@ -131,7 +151,7 @@ def test_the_size_of_a_parameter_and_the_limit(explained):
 
 def test_a_dictionary_that_grows(explained):
     (fix,) = notes(explained("filled"), "recompile")
-    assert "Give bag its last size before the first call" in fix and "compiled once" in fix
+    assert "Give bag one fixed size from the first call on" in fix and "compiled once" in fix
     assert "No fix is known" not in fix
 
 
@@ -139,7 +159,44 @@ def test_a_setting_that_ends_a_break(explained):
     (item,) = explained("chosen").breaks
     (hint,) = item.hints
     assert "capture_dynamic_output_shape_ops = True" in hint
-    assert hint.endswith("Tried: 1 graph break become 0.")
+    assert hint.endswith("Tried: 1 graph break becomes 0.")
+
+
+def test_a_check_that_only_raises_is_made_in_the_graph(explained):
+    (item,) = explained("checked").breaks
+    line = FILE.splitlines().index("    if (x == 0).any():") + 1
+    (hint,) = item.hints
+    assert f"(line {line})" in hint and "_assert_async(torch.logical_not((x == 0).any()))" in hint
+    assert hint.endswith("Tried: 1 graph break becomes 0.")
+    assert assert_in_graph(FILE, line + 1) is None
+
+
+def test_a_recompile_in_pytorchs_file_is_shown_at_the_line_that_leads_there(explained):
+    found = [each for each in explained("drifting").findings if each.name == "recompile"]
+    (place,) = found[0].places
+    assert place.line == FILE.splitlines().index("        return part(x) + 1") + 1
+    assert found[0].what.startswith("what this line calls is compiled again")
+
+
+def test_a_line_of_generated_code_is_not_the_readers(tmp_path, monkeypatch):
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    file = tmp_path / "generated.py"
+    code = compile("def call(f):\n    f()", str(file), "exec")
+    names = {}
+    exec(code, names)
+    with pytest.raises(ZeroDivisionError) as raised:
+        names["call"](lambda: 1 / 0)
+    assert f"{Path(__file__).name}:" in load.find_user_line(raised.value)
+    with pytest.raises(TypeError) as raised:
+        names["call"](None)
+    raised.value.__traceback__ = raised.value.__traceback__.tb_next
+    assert load.find_user_line(raised.value) == ""
+
+
+def test_the_step_that_pytorchs_error_tells_is_taken():
+    step = failures._said_by_pytorch("got RuntimeError('No fake. Please use `f.register_fake`.')")
+    assert step == "use `f.register_fake` (PyTorch says so; not tried)"
+    assert failures._said_by_pytorch("Please report this issue.") == ""
 
 
 def test_a_compile_that_fails_is_got_round(write):

@@ -17,6 +17,11 @@ def test_one_line_for_each_verdict() -> None:
     assert str(measured) == "equal to eager, to 3.0e-07 (eager's own error: 2.0e-07)"
     nearer = replace(measured, eager_error=1.7e-3)
     assert "eager is 1.7e-03 from float64" in str(nearer) and "to 3.0e-07" not in str(nearer)
+    coarse = replace(measured, relative=2e-3, eager_error=0.0)
+    assert str(coarse) == (
+        "equal to eager, within rounding of its coarsest type, but the compiled code is 2.0e-03 "
+        "from float64, and eager 0.0e+00"
+    )
     zero = Agreement(EQUAL, ulps=90, zero_error=3e-9, eager_zero_error=2e-9)
     assert str(zero) == (
         "equal to eager, to 3.0e-09 where all values are 0 but for rounding (eager's own error: "
@@ -44,3 +49,10 @@ def test_a_report_keeps_it_and_one_without_it_is_read() -> None:
     old = json.loads(report.to_json())
     del old["agreement"], old["snapshot"]["agreement"]
     assert Report.from_json(json.dumps(old)).agreement == Agreement()
+
+
+def test_what_eager_refuses_is_to_be_corrected() -> None:
+    refused = Difference("call 1", "exception", "RuntimeError: modified in place", "nothing")
+    found = Agreement(DIFFERS, differences=(refused,), way="backend='aot_eager'")
+    assert found.next_step.startswith("correct what eager raises for")
+    assert "tried" in replace(found, differences=(ROWS,)).next_step

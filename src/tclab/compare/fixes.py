@@ -101,6 +101,18 @@ _FIX_PATTERNS = tuple((re.compile(pattern), text) for pattern, text in (
     (r"len\((?P<what>.+?)\) == \d+",
      ("Each length of {what} is compiled once: keep it the same; what the function itself puts "
      "there, put there after the call.")),
+    #   os.environ._data[b'LOSS_SCALE'] == b'…'
+    (r"os\.environ\._data\[b'(?P<what>\w+)'\] == ",
+     ("Each value of the environment variable {what} is compiled once: read it outside of the "
+     "compiled function and pass the value.")),
+    #   KeyError on os.environ._data[b'LOSS_SCALE']
+    (r"KeyError on os\.environ\._data\[b'(?P<what>\w+)'\]",
+     ("The environment variable {what} was set when it was compiled, and is not now: read it "
+     "outside of the compiled function and pass the value.")),
+    #   Unexpected recompilation: runtime guards failed even though they passed during …
+    (r"Unexpected recompilation: runtime guards failed",
+     ("Another thread compiled the same code meanwhile, or changed what its guards read: make the "
+     "first calls before the threads start.")),
     #   not ___dict_contains('bias', G['options'])    ___dict_contains('bias', G['options'])
     (r"(?:not )?___dict_contains",
      "Give the dictionary all its keys before the first call."),

@@ -34,6 +34,12 @@ _HINTS = machine.CXX_STEPS | {
 }
 
 
+_PICKLED = (
+    "pickle what it was made from, and call torch.compile where it is loaded (not tried): a "
+    "compiled function is pickled by its name, which has to lead to it"
+)
+
+
 class FailedForTarget(TargetError):
     """Raised if the compile for a target failed with an unexpected error that is not a refusal by
     one of tclab's rules.
@@ -92,6 +98,8 @@ def explain_own_compile_error(
     if method:
         cause += ". torch.compile of a method returns a function, which is bound to nothing"
         step = step or "compile a function that calls the method"
+    if "pickle" in last_line(error):
+        step = step or _PICKLED
     return ExplainError(place, cause, step or failing.diagnose(runner, place).step)
 
 
@@ -113,14 +121,30 @@ def explain_compiler_error(
         return ExplainError(
             place, f"it runs, but torch.compile fails on it: {last_line(error)}", step
         )
-    place = find_user_line(error) or _printed_place(text) or place
-    found = failing.diagnose(runner, place)
+    line = find_user_line(error) or _printed_place(text)
+    line = "" if _BEGIN.search(line) else line
+    place, found = line or place, failing.diagnose(runner, line)
     if at := _PLACE.fullmatch(found.place):
         place = code_at(at["file"], int(at["line"]))
     operator = failing.find_operator(text) or found.operator
     where = f", in {found.stage}" * bool(found.stage) + f", at {operator}" * bool(operator)
     cause = f"it runs, but torch.compile fails on it{where}: {last_line(error)}"
-    return ExplainError(place, cause, found.step)
+    return ExplainError(place, cause, _said_by_pytorch(text) or found.step)
+
+
+#: The line of compiled code in a traceback is the first of its function.
+# my_model.py:15 (def forward(self, maps):)
+_BEGIN = re.compile(r":\d+ \((?:async def |def |@)")
+# Please use `smooth.register_fake` to add an fake impl.
+_ADVICE = re.compile(
+    r"\bPlease (?:use|add|call|pass|set|register|wrap)\b[^\n]*?(?=\.(?:\s|'|\"|\)|$))"
+)
+
+
+def _said_by_pytorch(text: str) -> str:
+    """Return the step that PyTorch's own error tells the reader to take; '' if it tells none."""
+    found = _ADVICE.search(text)
+    return f"{found[0]} (PyTorch says so; not tried)".removeprefix("Please ") if found else ""
 
 
 #     File "/home/me/model.py", line 12, in forward

@@ -20,7 +20,7 @@ from typing import Any
 from tclab.errors import BadRequest, ExplainError
 from tclab.explain.seeds import seeded
 from tclab.text import user_lines
-from tclab.text.scrub import scrub
+from tclab.text.scrub import is_generated, scrub
 
 _HOW = "say it as FILE.py:NAME or MODULE:NAME, for example my_model.py:forward"
 
@@ -210,10 +210,11 @@ def last_line(error: BaseException) -> str:
 def find_user_line(error: BaseException, path: Path | None = None) -> str:
     """Return the user's innermost line in an error's traceback, with its code; '' if there is none.
 
-    Lines of `path` are preferred; code that is in no file is ignored.
+    Lines of `path` are preferred; code that is in no file, or in one of Inductor's, is ignored.
     """
     in_files = (f for f in traceback.extract_tb(error.__traceback__) if os.path.isabs(f.filename))
     frames = user_lines.select_user_lines(in_files, lambda frame: frame.filename)
+    frames = [f for f in frames if not is_generated(f.filename)]
     own = [f for f in frames if path is not None and f.filename == str(path)]
     for frame in reversed(own or frames):
         code = f" ({frame.line})" if frame.line else ""

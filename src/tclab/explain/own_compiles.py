@@ -5,6 +5,7 @@ reach, and summarize their compiles in a run.
 from __future__ import annotations
 
 import ast
+import inspect
 import linecache
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 #: The reason why no frame was compiled, if nothing is wrong with the compiled objects.
 NONE_REACHED = "a call reaches none of the compiled objects"
+GENERATOR = "generator or a coroutine"
+_SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 #: The most objects to visit. A call of a large model can reach this many.
 _MOST = 50_000
 _LEAVES = (str, bytes, int, float, complex, bool, type(None), type, types.ModuleType)
@@ -74,7 +77,8 @@ def is_compiled(value: object) -> bool:
     inside = getattr(value, "__dict__", None)
     if not isinstance(inside, dict) or inside.get("_torchdynamo_disable"):
         return False
-    marks = ("_torchdynamo_orig_callable", "_orig_mod", "_compiled_call_impl")
+    marks = ("_torchdynamo_orig_callable", "_compiled_call_impl")
+    # an attribute `_orig_mod` outside of _modules is a note of a library, such as accelerate
     return any(inside.get(mark) is not None for mark in marks) or "_orig_mod" in inside.get(
         "_modules", ()
     )
@@ -206,7 +210,20 @@ def _explain_none(
     for each in _reachable_objects(subject):
         if isinstance(each, torch.nn.Module) and (bound := bound_elsewhere(each)):
             return f"`forward` is bound to another object ({_place(bound)})"
-    return _running_original(own, call) or NONE_REACHED
+    return _compiled_generator(own) or _running_original(own, call) or NONE_REACHED
+
+
+def _compiled_generator(own: ReachableCompiles) -> str:
+    """Return that one of the compiled functions is a generator, and its line; '' if none is."""
+    for each in own.objects:
+        function = getattr(find_original(each), "__func__", find_original(each))
+        if isinstance(function, types.FunctionType) and function.__code__.co_flags & _SUSPENDED:
+            code = function.__code__
+            place = f"{shorten_path(code.co_filename)}:{code.co_firstlineno}"
+            return (
+                f"`{code.co_name}` ({place}) is a {GENERATOR}, whose frame Dynamo leaves to Python"
+            )
+    return ""
 
 
 def _running_original(own: ReachableCompiles, call: Callable[[], object]) -> str:

@@ -138,15 +138,31 @@ def _find_recompiled(evidence: Evidence) -> Iterator[Finding]:
     for place, items in by_place.items():
         guards = _guards(items)
         name, cost = _cost_of_recompiles(evidence, items)
-        what = f"{_compiled_again(items)}: {join_few(_reasons(evidence, items, guards))}"
+        lines = _recompiled_lines(evidence, items, place)
+        again = _compiled_again(items, _name(items[0], place, lines))
+        what = f"{again}: {join_few(_reasons(evidence, items, guards))}"
         if limit := limits.pop(str(place), None):
             name, what = "recompile-limit", f"{break_reason(limit)}: {what}"
         fix = evidence.fixes.get(str(place)) or " ".join(fixes.fix_guards(guards))
-        shown = evidence.callers.get(f"{place.file}:{place.function}", place)
-        yield Finding(name, what, (shown,), cost, (fix,), "recompiles")
+        yield Finding(name, what, lines[:_MOST_PLACES], cost, (fix,), "recompiles")
     for limit in limits.values():
         places = (limit.location,) if limit.location else ()
         yield Finding("recompile-limit", break_reason(limit), places, NOT_KNOWN, _hints(limit))
+
+
+def _recompiled_lines(
+    evidence: Evidence, items: Sequence[Recompile], place: SourceLine
+) -> tuple[SourceLine, ...]:
+    """Return the user's lines that led to recompiles in a library; else the function's own."""
+    callers = evidence.callers
+    lines = dict.fromkeys(callers[i.compile_id] for i in items if i.compile_id in callers)
+    return tuple(lines) or (callers.get(f"{place.file}:{place.function}", place),)
+
+
+def _name(item: Recompile, place: SourceLine, lines: tuple[SourceLine, ...]) -> str:
+    if lines == (place,):
+        return item.function
+    return "what this line calls is" if len(lines) == 1 else "what these lines call is"
 
 
 def _cost_of_recompiles(evidence: Evidence, items: Sequence[Recompile]) -> tuple[str, Cost]:
@@ -171,12 +187,12 @@ def _guards(items: Sequence[Recompile]) -> tuple[str, ...]:
     return tuple(guard for item in items for guard in failed_guards(item)[:1])
 
 
-def _compiled_again(items: Sequence[Recompile]) -> str:
+def _compiled_again(items: Sequence[Recompile], function: str) -> str:
     first = items[0]
     if len(items) == 1:
-        return f"{first.function} compiled again ({first.compile_id})"
+        return f"{function} compiled again ({first.compile_id})"
     ids = f"{first.compile_id} to {items[-1].compile_id}"
-    return f"{first.function} compiled again {len(items)} times ({ids})"
+    return f"{function} compiled again {len(items)} times ({ids})"
 
 
 def _reasons(

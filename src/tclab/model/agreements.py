@@ -124,6 +124,10 @@ class Agreement:
         """The advice to the reader on a difference; '' if there is no difference."""
         if self.verdict != DIFFERS:
             return ""
+        if any(
+            each.what == "exception" and each.compiled == "nothing" for each in self.differences
+        ):
+            return "correct what eager raises for; the compiled code went on without that error"
         if self.way:
             return f"{self.way}: tried, and it is equal to eager then"
         none_is_equal = "report it to PyTorch; no other mode was equal to eager"
@@ -133,6 +137,9 @@ class Agreement:
 #: If eager's error is more than this many times the compiled code's, the compiled code rounds less
 #: often.
 _ROUNDS_MORE = 8
+#: The compiled code's error is this many times eager's, or more, where only the coarsest type of
+#: the function explains it.
+_FURTHER, _SMALLEST = 64, 1e-4
 
 _STEPS = {
     "Dynamo": "leave the function out of the compile with torch.compiler.disable (not tried); "
@@ -146,5 +153,10 @@ def _format_relative(error: float, eager_error: float) -> str:
         return (
             f"within eager's own rounding: eager is {eager_error:.1e} from float64, and the "
             f"compiled code, which rounds less often, {error:.1e}"
+        )
+    if error > max(_SMALLEST, _FURTHER * eager_error):
+        return (
+            f"within rounding of its coarsest type, but the compiled code is {error:.1e} from "
+            f"float64, and eager {eager_error:.1e}"
         )
     return f"to {error:.1e} (eager's own error: {eager_error:.1e})"

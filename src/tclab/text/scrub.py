@@ -102,6 +102,11 @@ def scrub_data(data: object, clean: Callable[[str], str] = scrub) -> object:
     return data
 
 
+def is_generated(file: str) -> bool:
+    """Return whether Inductor wrote a file."""
+    return scrub(file).startswith("<inductor-cache>")
+
+
 def _whole_path_pattern(prefix: str) -> str:
     """Return a pattern that matches the path and paths below it, but not a longer name.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from tclab.capturing import capture
-from tclab.capturing.agreement import Comparison
+from tclab.capturing.agreement import Comparison, stages
 from tclab.explain.seeds import seeded
 from tclab.model import DIFFERS, EQUAL, RANDOM, Agreement
 
@@ -132,6 +132,17 @@ def test_random_numbers_that_inductor_draws_otherwise_are_compared_with_those_of
     found = compared(noisy, (torch.ones(64),), backend="inductor")
     assert found.verdict == EQUAL
     assert "fallback_random" in found.reason
+
+
+def test_numbers_of_python_that_dynamo_computes_in_float32_are_rounding() -> None:
+    """1 - 0.999**step loses four digits in float32, where Python computes in float64."""
+
+    def corrected(x: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+        number = step if torch.compiler.is_compiling() else float(step)
+        return x / (1 - 0.999**number)
+
+    found = compared(corrected, (torch.full((4,), 1 / 3), torch.tensor(1.0)))
+    assert found.verdict == EQUAL and "float32" in found.reason
 
 
 def test_what_two_eager_runs_do_not_agree_on_is_random() -> None:
@@ -268,3 +279,12 @@ def test_the_operator_on_which_inductor_raises(monkeypatch: pytest.MonkeyPatch) 
     found = started.raising_operator()
     assert found is not None and found.line is not None
     assert (found.name, found.line.function) == ("aten.lgamma.default", "f")
+
+
+def test_weights_that_are_frozen_into_the_code() -> None:
+    def differs(options: Mapping[str, Any]) -> bool:
+        return options.get("backend") in (None, "inductor") and "options" not in options
+
+    with torch._inductor.config.patch(freezing=True):
+        assert "freezing" in stages.explain_difference([], differs, lambda _: None).way
+    assert "max_fusion_size" in stages.explain_difference([], differs, lambda _: None).way

@@ -19,6 +19,12 @@ from tclab.capturing.torch_private import replaying
 from tclab.model import EQUAL, RANDOM, UNKNOWN, Agreement
 
 _OWN = "this machine's own compile: the numbers of a GPU that is not here cannot be known"
+_EAGER_DRAWS = (
+    "where it draws eager's random numbers, with torch._inductor.config.fallback_random = True; "
+    "without, it draws other ones"
+)
+#: Float64 cannot judge this: eager's own numbers of Python have float64 already.
+_PYTHON_NUMBERS = "Dynamo computes some numbers of Python as tensors of float32"
 #: The number of float64 runs with rounding noise: at first, and before a difference is reported.
 #: More runs are needed then, because in few runs the noise of an element can cancel by chance.
 _NOISY, _MORE_NOISY = 2, 12
@@ -106,12 +112,15 @@ class Comparison:
                 return _agreement_equal(found)
         again = self.compiled(options, eager_random=True)
         if not (found := compare_observations(eager, again, reference)).differences:
-            return _agreement_equal(found, "with the random numbers of eager: fallback_random")
+            return _agreement_equal(found, _EAGER_DRAWS)
 
         def differs(changed: Mapping[str, Any]) -> bool:
             observed = self.compiled({**_common_options(options), **changed})
             return bool(compare_observations(eager, observed, reference).differences)
 
+        near = compare_observations(eager, self.observed, NO_REFERENCE)
+        if not near.differences and differs({"backend": "eager"}):
+            return _agreement_equal(near, _PYTHON_NUMBERS)
         return stages.explain_difference(found.differences, differs, self._first_operator)
 
     def _first_operator(self, backend: str) -> operators.Operator | None:

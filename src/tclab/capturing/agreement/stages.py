@@ -4,10 +4,11 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tclab.capturing.agreement.operators import Operator
+from tclab.capturing.torch_private import compiler
 from tclab.model import DIFFERS, Agreement, Difference
 
 #: A function that returns whether a compile with these options of torch.compile differs from
@@ -23,6 +24,10 @@ STAGES = {
     "aot_eager_decomp_partition": "the decompositions or the partitioner",
     "inductor": "Inductor",
 }
+_NOT_FROZEN = (
+    "without torch._inductor.config.freezing, which writes the weights of the first call into the "
+    "code"
+)
 #: A workaround, in words, for a difference that Inductor causes → the workaround's options of
 #: torch.compile.
 WORKAROUNDS: dict[str, dict[str, Any]] = {
@@ -37,6 +42,12 @@ WORKAROUNDS: dict[str, dict[str, Any]] = {
 }
 
 
+def _list_workarounds() -> Iterator[tuple[str, dict[str, Any]]]:
+    if compiler.freezes_weights():
+        yield _NOT_FROZEN, {"options": {"freezing": False}}
+    yield from WORKAROUNDS.items()
+
+
 def explain_difference(
     differences: list[Difference], differs: Differs, first: FirstOperator
 ) -> Agreement:
@@ -47,7 +58,7 @@ def explain_difference(
     workaround = ""
     if backend != "eager":
         workaround = next(
-            (words for words, changed in WORKAROUNDS.items() if not differs(changed)), ""
+            (words for words, changed in _list_workarounds() if not differs(changed)), ""
         )
     operator = first(backend)
     return Agreement(

@@ -63,9 +63,10 @@ def library_files(trace: Trace) -> frozenset[str]:
 
 
 def library_callers(trace: Trace) -> dict[str, SourceLine]:
-    """Map each function of a library that was compiled to the line of the reader's own code that
-    led to it: ``file:function`` → line. A frame that a resume function has taken over stays at the
-    line of its break, which led to nothing: then there is no line.
+    """Map each function of a library that was compiled, ``file:function``, and each of its
+    compiles, by id, to the line of the reader's own code that led to it. A frame that a resume
+    function has taken over stays at the line of its break, which led to nothing: then there is no
+    line.
     """
     callers: dict[str, SourceLine] = {}
     resumed: dict[tuple[str, str], int] = defaultdict(int)  # the last line of a break
@@ -79,8 +80,9 @@ def library_callers(trace: Trace) -> dict[str, SourceLine]:
         if own and is_library_file(last["filename"]):
             caller, name = own[-1], user_function_name(own[-1]["name"])
             if caller["line"] > resumed[caller["filename"], name]:
-                frame = _traced_line(last)
-                callers.setdefault(f"{frame.file}:{frame.function}", _traced_line(caller))
+                frame, line = _traced_line(last), _traced_line(caller)
+                callers.setdefault(f"{frame.file}:{frame.function}", line)
+                callers[event.compile_id] = line
     return callers
 
 

@@ -35,6 +35,7 @@ NAMES = (
     Private("torch._dynamo.pgo", "CodeState", "an entry of it"),
     Private("torch._dynamo.config", "patch", "settings for the length of a block"),
     Private("torch._dynamo.config", "disable", "whether anything is compiled"),
+    Private("torch._inductor.config", "freezing", "whether weights are constants"),
     Private("torch._dynamo", "mark_dynamic", "a size that varies"),
     Private("torch._dynamo.config", "automatic_dynamic_local_pgo", "keep it in memory"),
     Private("torch._dynamo.config", "automatic_dynamic_remote_pgo", "keep it in memory"),
@@ -287,6 +288,13 @@ def is_disabled() -> bool:
     import torch._dynamo.config as dynamo
 
     return bool(dynamo.disable)
+
+
+def freezes_weights() -> bool:
+    """Return whether Inductor makes the weights constants of the code."""
+    import torch._inductor.config as inductor
+
+    return bool(inductor.freezing)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from tclab.compare import fixes
-from tclab.explain.trials import failing
+from tclab.explain.trials import failing, rewrites
 from tclab.explain.trials.remedy import Remedy
 from tclab.explain.trials.runner import TrialRunner
 from tclab.findings.dynamo import LIMIT, select_lines
@@ -24,6 +24,8 @@ _PRINTS = "reorderable_logging_functions"
 _BACKEND = "GB0219"
 #: PyTorch's number for a call of torch._dynamo.graph_break().
 _EXPLICIT = "GB0025"
+#: PyTorch's number for an ``if`` on the value of a tensor.
+_IF = "GB0170"
 NOT_TRIED = "(Not tried.)"
 
 
@@ -42,11 +44,27 @@ def try_hints(breaks: Breaks, functions: dict[str, str], runner: TrialRunner) ->
         elif item.skipped and item.gb_id in ("", _BACKEND):
             hints = (failing.diagnose(runner, str(item.location)).step,)
         else:
-            hints = tuple(
+            hints = _try_assert(item, counted, runner) or tuple(
                 filter(None, (_try_hint(h, counted, outcomes, runner) for h in _clean_hints(item)))
             )
         changed.append(replace(item, hints=hints))
     return replace(breaks, breaks=tuple(changed))
+
+
+def _try_assert(item: Break, before: int, runner: TrialRunner) -> tuple[str, ...]:
+    """Return the fix for an ``if`` on a tensor that only raises; none if it does not help."""
+    if item.gb_id != _IF or item.location is None:
+        return ()
+    remedy = rewrites.assert_in_graph(failing.read_file(runner), item.location.line)
+    result = runner.run(remedy) if remedy else None
+    if remedy is None or result is None or result.error or result.breaks >= before:
+        return ()
+    return (f"{remedy.description} {_describe_breaks(before, result.breaks)}",)
+
+
+def _describe_breaks(before: int, after: int) -> str:
+    many = "1 graph break becomes" if before == 1 else f"{before} graph breaks become"
+    return f"Tried: {many} {after}."
 
 
 def _in_users_code(item: Break) -> bool:
@@ -70,9 +88,7 @@ def _try_hint(hint: str, before: int, outcomes: dict[str, str], runner: TrialRun
         elif result.error or result.breaks >= before:
             outcomes[name] = ""
         else:
-            outcomes[name] = (
-                f"Tried: {before} graph break{'s' * (before != 1)} become {result.breaks}."
-            )
+            outcomes[name] = _describe_breaks(before, result.breaks)
     outcome = outcomes[name]
     said = hint.replace(match[0], f"torch._dynamo.config.{name} = True") if match else hint
-    return f"{said} {outcome}" if outcome else ""
+    return f"{said.rstrip('.')}. {outcome}" if outcome else ""

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tclab.explain import load
 from tclab.explain.trials import rewrites
 from tclab.explain.trials.remedy import Remedy, TrialResult
 from tclab.explain.trials.runner import TrialRunner
+from tclab.text import user_lines
 
 #: A stage, and the backend that stops after that stage.
 _STAGES = (("Dynamo", "eager"), ("AOTAutograd", "aot_eager"))
@@ -102,12 +102,21 @@ def _diagnose_stage(runner: TrialRunner, place: str) -> Diagnosis:
     tried: list[str] = []
     for remedy in remedies:
         result = runner.run(remedy)
-        if result and not result.error and result.compiles:
+        if result and not result.error and _compiles_more(remedy, result):
             return Diagnosis(stage, f"{remedy.description}. Tried: it compiles", tuple(tried))
         if result is None:
             return Diagnosis(stage, workaround, tuple(tried), ended=False)
         tried.append(remedy.description)
     return Diagnosis(stage, workaround, tuple(tried))
+
+
+def _compiles_more(remedy: Remedy, result: TrialResult) -> bool:
+    """Return whether something is compiled with a remedy. Without a function that is left to
+    Python, only the user's other functions count.
+    """
+    if not remedy.description.startswith("@torch.compiler.disable"):
+        return bool(result.compiles)
+    return any(user_lines.is_user_file(place.rpartition(":")[0]) for place in result.compiles)
 
 
 def find_operator(message: str) -> str:
@@ -208,7 +217,9 @@ def find_line_number(place: str) -> int:
 
 
 def read_file(runner: TrialRunner) -> str:
-    """Return the reader's file; '' for a module of a package, whose lines cannot be replaced."""
-    where, _ = load.split(runner.request.spec) if runner.request else ("", "")
+    """Return the reader's file; '' for a module of a package, whose lines cannot be replaced, and
+    for a function that was passed as an object.
+    """
+    where = runner.request.spec.rpartition(":")[0] if runner.request else ""
     path = Path(where)
     return path.read_text(encoding="utf-8") if where.endswith(".py") and path.is_file() else ""

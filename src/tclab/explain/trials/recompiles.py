@@ -222,11 +222,9 @@ def _list_remedies(function: _Function, subject: Subject, runner: TrialRunner) -
             said = f"The function itself writes {what} ({line}): make it before the first compiled "
             yield Remedy(f"{said}call, in __init__.", called_before=True)
         if (root := what.split(".")[0]) in arguments:
-            said = (
-                f"Give {what} its last size before the first call (a dictionary all its keys), or "
-            )
-            step = "return the new value and store it after the call."
-            yield Remedy(said + step, arguments=f"same {root}")
+            said = f"Give {what} one fixed size from the first call on (a dictionary all its "
+            said += "keys), or return the new value and store it after the call."
+            yield Remedy(said, arguments=f"same {root}")
     numbers = [match for guard in function.guards if (match := _NUMBER.match(guard))]
     if numbers and not sizes:
         if not dynamic:

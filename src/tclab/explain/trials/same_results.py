@@ -27,6 +27,7 @@ def list_rewrites(text: str, first: int = 0) -> list[Remedy]:
         *_rewrite_transforms(tree, lines),
         *_rewrite_shifts(tree, lines),
         *_remove_questions(tree, lines),
+        *_disable_torch_function(tree, lines),
     ]
     every.sort(key=lambda remedy: min(abs(line - first) for line in remedy.lines))
     return every[:_MOST]
@@ -145,6 +146,23 @@ def _remove_questions(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy
                     "that branch alone, in every call; without the question",
                     at, _replace_expression(lines[at - 1], node, "False"),
                 )  # fmt: skip
+
+
+# --------------------------------------------------------------------------- subclasses
+
+
+def _disable_torch_function(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy]:
+    """Yield a remedy for a subclass of Tensor: Dynamo traces its ``__torch_function__``, and what
+    that computes can have another class than in Python.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == "__torch_function__":
+            at, line = node.lineno, lines[node.lineno - 1]
+            yield _make_remedy(
+                f"compiled, __torch_function__ (line {at}) gives other results than in Python; "
+                "put @torch.compiler.disable directly above it",
+                at, f"{indent_like('@torch.compiler.disable', line)}\n{line}",
+            )  # fmt: skip
 
 
 # --------------------------------------------------------------------------- in place

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tclab.explain.load import causes
-from tclab.text.scrub import scrub
+from tclab.text.scrub import is_generated
 
 #: The seconds between two checks, and the seconds without a change after which a file counts as
 #: saved, because an editor can write a file in two steps.
@@ -98,7 +98,7 @@ def _is_own(file: str) -> bool:
     library = sysconfig.get_paths()
     own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     others = (library["stdlib"], library["purelib"], library["platlib"], own)
-    if not file.endswith(".py") or scrub(file).startswith("<inductor-cache>"):
+    if not file.endswith(".py") or is_generated(file):
         return False
     return not file.startswith(tuple(f + os.sep for f in others))
 
