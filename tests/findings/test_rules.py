@@ -326,6 +326,17 @@ def test_each_reason_for_no_cuda_graph_has_its_fix(reason: str, fix: str) -> Non
     assert fix in "".join(found.actions)
 
 
+def test_a_value_that_has_a_cache_entry_is_no_new_cause() -> None:
+    """x is wanted with and without a gradient; what compiles again later is the scale."""
+    without, with_ = (
+        f"tensor 'x' requires_grad mismatch. expected requires_grad={n}" for n in "01"
+    )
+    reasons = ((without,), (with_, "self.scale == 1.0"), (without, "self.scale == 1.0", without))
+    again = tuple(replace(THIRD, reasons=each) for each in reasons)
+    (found,) = find(Evidence(recompiles=again))
+    assert found.what.endswith(f"3 times (0/2 to 0/2): {without}; self.scale == 1.0")
+
+
 def test_the_dearest_comes_first() -> None:
     dear = Finding("launch-bound", "", cost=Cost(2e-4, "s a call", "computed"))
     cheap = Finding("float32-products", "", cost=Cost(1e-4, "s a call", "computed"))
