@@ -218,7 +218,11 @@ def test_a_small_forward_may_save_what_it_likes() -> None:
 
 def test_sizes_of_many_functions_are_one_finding() -> None:
     places = [SourceLine("m.py", number, "", f"f{number}") for number in (5, 15, 25)]
-    items = tuple(replace(AGAIN, function=each.function, location=each) for each in places)
+    items = tuple(
+        replace(AGAIN, function=each.function, location=each,
+                reasons=(f"tensor 'x' size mismatch at index 0. expected 8, actual {each.line}",))
+        for each in places
+    )  # fmt: skip
     other = replace(THIRD, location=SourceLine("m.py", 35))
     sizes, number = find(Evidence(recompiles=(*items, other), compile_time=TIMES))
     assert str(sizes.cost) == "6 s once, measured" and sizes.places == (*places,)

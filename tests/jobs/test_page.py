@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tclab.findings.jobs import find_in_job
+from tclab.jobs.caches import explain_misses
 from tclab.jobs.names import shorten_names
 from tclab.jobs.process import ReadProcess
 from tclab.model import (
@@ -118,6 +119,21 @@ def test_many_remarks_are_folded() -> None:
 def test_names_are_short_and_differ(names: list[str], short: list[str]) -> None:
     found = shorten_names([ReadProcess(JobProcess(name), ()) for name in names])
     assert [each.process.name for each in found] == short
+
+
+def test_an_address_is_no_difference_of_a_key() -> None:
+    """The digest is the key's; the value beside it names an object of its process."""
+    before, after = (
+        {"gm": ("g", "<graph>"), "fn": ("d", f"<function f at 0x7fcb104cbec{n}>"), "x": (n, n)}
+        for n in "01"
+    )
+    lookup = CacheLookup("0/0", "Inductor", "miss")
+    processes = [
+        ReadProcess(JobProcess(name, lookups=(lookup,)), (parts,))
+        for name, parts in (("a", before), ("b", after))
+    ]
+    (found,) = explain_misses(processes)[1].lookups
+    assert found.beside == "a" and found.changed == (KeyPart("x", "0", "1"),)
 
 
 def miss(ident: str, beside: str) -> CacheLookup:
