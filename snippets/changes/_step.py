@@ -51,6 +51,14 @@ def grown(step: Step) -> list[str]:
     return list(dict.fromkeys(row[0] for row in sorted(more, key=lambda row: row[1] / row[2])))
 
 
+def bodies(step: Step, name: str) -> list[str]:
+    """The kernels of a function for an H200, under each of the two releases as one text."""
+    versions = step.before.compiles, step.after.compiles
+    found = (next(e for e in each if (e.corpus, e.name, e.target) == ("functions", name, "h200"))
+             for each in versions)  # fmt: skip
+    return ["\n".join(k.body for k in each.snapshot.kernels) for each in found if each.snapshot]
+
+
 def step_to(before: str, after: str) -> Step:
     """Compare two releases, and show all tables."""
     step = between(before, after)

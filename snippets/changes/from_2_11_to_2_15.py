@@ -5,7 +5,7 @@ there.
 """
 # tclab: reads=records/versions/torch2.11.json,records/versions/torch2.15.json
 
-from _step import grown, step_to
+from _step import bodies, grown, step_to
 
 step = step_to("2.11", "2.15")
 
@@ -27,3 +27,8 @@ assert MAXIMUM in titles
 assert not any("rand4x" in title for title in titles)
 # claim: three-plan-more
 assert grown(step)[0] == "text/clip" and len(grown(step)) == 3
+clip = next(row for part in step.parts.values() for row in part.memory if row[0] == "text/clip")
+# claim: clip-plans-half-more
+assert clip[2] > 1.5 * clip[1]
+# claim: a-batch-norm-takes-another-root
+assert ["rsqrt" in each for each in bodies(step, "reductions/batch_norm_eval")] == [False, True]

@@ -5,14 +5,13 @@ there.
 """
 # tclab: reads=records/versions/torch2.12.json,records/versions/torch2.14.json
 
-from _step import grown, step_to
+from _step import bodies, grown, step_to
 
 step = step_to("2.12", "2.14")
 
 # claim: each-side-is-of-its-version
 assert (step.before.release, step.after.release) == ("2.12", "2.14")
 
-ROOT = "a reciprocal of a root and libdevice.rsqrt"
 MAXIMUM = "max2 and fmax2 in the online softmax"
 titles = {cause.form.title for part in step.parts.values() for cause in part.causes}
 
@@ -22,7 +21,7 @@ assert all(10 * part.unnamed <= len(part.kernels) for part in step.parts.values(
 assert any("rand4x" in title for title in titles)
 # claim: a-maximum-without-nan
 assert MAXIMUM in titles
-# claim: roots-in-two-kernels
-assert ROOT in titles
+# claim: a-batch-norm-takes-another-root
+assert ["rsqrt" in each for each in bodies(step, "reductions/batch_norm_eval")] == [False, True]
 # claim: no-model-plans-more
 assert grown(step) == ["reductions/softmax_columns"]

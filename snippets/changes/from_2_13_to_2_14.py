@@ -5,7 +5,7 @@ there.
 """
 # tclab: reads=records/versions/torch2.13.json,records/versions/torch2.14.json
 
-from _step import step_to
+from _step import bodies, step_to
 
 step = step_to("2.13", "2.14")
 
@@ -20,7 +20,6 @@ assert [pair.before.name for pair in functions.on_one_side] == ["indexing/random
 # claim: no-memory-more
 assert not [row for row in functions.memory if row[2] > row[1]]
 
-ROOT = "a reciprocal of a root and libdevice.rsqrt"
 MAXIMUM = "max2 and fmax2 in the online softmax"
 titles = {cause.form.title for part in step.parts.values() for cause in part.causes}
 
@@ -28,5 +27,5 @@ titles = {cause.form.title for part in step.parts.values() for cause in part.cau
 assert all(10 * part.unnamed <= len(part.kernels) for part in step.parts.values())
 # claim: a-maximum-without-nan
 assert MAXIMUM in titles
-# claim: roots-in-two-kernels
-assert ROOT in titles
+# claim: a-batch-norm-takes-another-root
+assert ["rsqrt" in each for each in bodies(step, "reductions/batch_norm_eval")] == [False, True]

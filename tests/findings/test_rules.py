@@ -218,7 +218,11 @@ def test_a_small_forward_may_save_what_it_likes() -> None:
 
 def test_sizes_of_many_functions_are_one_finding() -> None:
     places = [SourceLine("m.py", number, "", f"f{number}") for number in (5, 15, 25)]
-    items = tuple(replace(AGAIN, function=each.function, location=each) for each in places)
+    items = tuple(
+        replace(AGAIN, function=each.function, location=each,
+                reasons=(f"tensor 'x' size mismatch at index 0. expected 8, actual {each.line}",))
+        for each in places
+    )  # fmt: skip
     other = replace(THIRD, location=SourceLine("m.py", 35))
     sizes, number = find(Evidence(recompiles=(*items, other), compile_time=TIMES))
     assert str(sizes.cost) == "6 s once, measured" and sizes.places == (*places,)
@@ -324,6 +328,17 @@ def test_each_reason_for_no_cuda_graph_has_its_fix(reason: str, fix: str) -> Non
     (found,) = find(Evidence(cuda_graph_skips=(reason,)))
     assert found.what == reason and bool(found.actions) == bool(fix)
     assert fix in "".join(found.actions)
+
+
+def test_a_value_that_has_a_cache_entry_is_no_new_cause() -> None:
+    """x is wanted with and without a gradient; what compiles again later is the scale."""
+    without, with_ = (
+        f"tensor 'x' requires_grad mismatch. expected requires_grad={n}" for n in "01"
+    )
+    reasons = ((without,), (with_, "self.scale == 1.0"), (without, "self.scale == 1.0", without))
+    again = tuple(replace(THIRD, reasons=each) for each in reasons)
+    (found,) = find(Evidence(recompiles=again))
+    assert found.what.endswith(f"3 times (0/2 to 0/2): {without}; self.scale == 1.0")
 
 
 def test_the_dearest_comes_first() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from tclab.compare import fixes
@@ -111,11 +112,12 @@ def find_recompiles(evidence: Evidence) -> Iterator[Finding]:
     yield from (each for each in found if each not in sized)
     if sized:
         seconds = sum(each.cost.seconds for each in sized)
+        places = dict.fromkeys(chain.from_iterable(each.places for each in sized))
         yield Finding(
             "recompile",
-            f"{len(sized)} functions compiled again for other sizes: "
+            f"{len(places)} functions compiled again for other sizes: "
             f"{join_few([each.what for each in sized])}",
-            tuple(dict.fromkeys(chain.from_iterable(each.places for each in sized)))[:_MOST_PLACES],
+            tuple(places),
             Cost(seconds, "s once", "measured") if seconds else NOT_KNOWN,
             sized[0].actions,
             "recompiles",
@@ -128,23 +130,19 @@ def _is_for_sizes(finding: Finding) -> bool:
 
 def _find_recompiled(evidence: Evidence) -> Iterator[Finding]:
     """Yield a finding for each function that was compiled again, with the fix for its recompiles,
-    and for each function at the recompile limit.
+    and for each function at the recompile limit. Functions that were compiled again for the same
+    reasons have one finding.
     """
     by_place: dict[SourceLine, list[Recompile]] = defaultdict(list)
     for item in evidence.recompiles:
         if item.location is not None:
             by_place[item.location].append(item)
     limits = {str(item.location): item for item in evidence.breaks if item.gb_id == LIMIT}
+    alike: dict[tuple[object, ...], list[_Again]] = defaultdict(list)
     for place, items in by_place.items():
-        guards = _guards(items)
-        name, cost = _cost_of_recompiles(evidence, items)
-        lines = _recompiled_lines(evidence, items, place)
-        again = _compiled_again(items, _name(items[0], place, lines))
-        what = f"{again}: {join_few(_reasons(evidence, items, guards))}"
-        if limit := limits.pop(str(place), None):
-            name, what = "recompile-limit", f"{break_reason(limit)}: {what}"
-        fix = evidence.fixes.get(str(place)) or " ".join(fixes.fix_guards(guards))
-        yield Finding(name, what, lines[:_MOST_PLACES], cost, (fix,), "recompiles")
+        each = _describe(evidence, place, items, limits.pop(str(place), None))
+        alike[each.name, each.limit, each.reasons, each.fix, each.cost.unit].append(each)
+    yield from map(_merge, alike.values())
     for limit in limits.values():
         places = (limit.location,) if limit.location else ()
         yield Finding("recompile-limit", break_reason(limit), places, NOT_KNOWN, _hints(limit))
@@ -165,6 +163,52 @@ def _name(item: Recompile, place: SourceLine, lines: tuple[SourceLine, ...]) -> 
     return "what this line calls is" if len(lines) == 1 else "what these lines call is"
 
 
+@dataclass(frozen=True)
+class _Again:
+    """The recompiles of one function, at the lines to show, and what to call it there. `limit` says
+    that Dynamo gave up on it, or is ''.
+    """
+
+    name: str
+    lines: tuple[SourceLine, ...]
+    function: str
+    items: Sequence[Recompile]
+    reasons: str
+    fix: str
+    cost: Cost
+    limit: str = ""
+
+
+def _describe(
+    evidence: Evidence, place: SourceLine, items: Sequence[Recompile], limit: Break | None
+) -> _Again:
+    guards = _guards(items)
+    name, cost = _cost_of_recompiles(evidence, items)
+    reasons = join_few(_reasons(evidence, items, guards))
+    fix = evidence.fixes.get(str(place)) or " ".join(fixes.fix_guards(guards))
+    lines = _recompiled_lines(evidence, items, place)
+    function = _name(items[0], place, lines)
+    if limit is None:
+        return _Again(name, lines, function, items, reasons, fix, cost)
+    gave_up = break_reason(limit)
+    return _Again("recompile-limit", lines, function, items, reasons, fix, cost, gave_up)
+
+
+def _merge(alike: Sequence[_Again]) -> Finding:
+    """Return the finding on functions that were compiled again for the same reasons."""
+    first = alike[0]
+    if len(alike) == 1:
+        again = _compiled_again(first.items, first.function)
+    else:
+        times = sum(len(each.items) for each in alike)
+        again = f"{len(alike)} functions compiled again"
+        again += f", {times} times in all" if times > len(alike) else ""
+    what = f"{first.limit}: {again}" if first.limit else again
+    places = tuple(dict.fromkeys(line for each in alike for line in each.lines))[:_MOST_PLACES]
+    cost = replace(first.cost, amount=sum(each.cost.amount for each in alike))
+    return Finding(first.name, f"{what}: {first.reasons}", places, cost, (first.fix,), "recompiles")
+
+
 def _cost_of_recompiles(evidence: Evidence, items: Sequence[Recompile]) -> tuple[str, Cost]:
     """Return the kind of the finding on one function's recompiles, and their cost."""
     mean = evidence.compile_seconds
@@ -179,12 +223,29 @@ def _cost_of_recompiles(evidence: Evidence, items: Sequence[Recompile]) -> tuple
 
 
 def _guards(items: Sequence[Recompile]) -> tuple[str, ...]:
-    """Return the failed guards: for one recompile all of them, for several recompiles the first
-    guard of each.
+    """Return all guards that failed for one recompile; for several, the guard of each that no
+    earlier one was about: a value for which there is a cache entry is no new cause.
     """
     if len(items) == 1:
         return failed_guards(items[0])
-    return tuple(guard for item in items for guard in failed_guards(item)[:1])
+    chosen: list[str] = []
+    known: set[str] = set()
+    for item in items:
+        guards = failed_guards(item)
+        new = [guard for guard in guards if _subject(guard) not in known]
+        again = () if set(chosen).intersection(guards) else guards
+        chosen += (new or again)[:1]
+        known.update(map(_subject, guards))
+    return tuple(chosen)
+
+
+# self.scale == 1.0; tensor 'x' size mismatch at index 0. expected 8, actual 5
+_COMPARED = re.compile(r" (?:==|!=|<=|>=|<|>|is|in|mismatch)(?=\W|$)")
+
+
+def _subject(guard: str) -> str:
+    """Return what a guard is about: ``self.scale``, ``tensor 'x' size``."""
+    return _COMPARED.split(guard, maxsplit=1)[0]
 
 
 def _compiled_again(items: Sequence[Recompile], function: str) -> str:
@@ -210,8 +271,8 @@ def _reasons(
 
 
 def _name_stack_value(guard: str) -> str:
-    """Replace Dynamo's name for a value that was computed before a break by words for a reader."""
-    return re.sub(r"'___stack\d+(?:\[\d+\])*'", STACK_VALUE, guard)
+    """Replace Dynamo's name of a value that was computed before a break by words for a reader."""
+    return re.sub(r"(?:tensor )?'___stack\d+(?:\[\d+\])*'", STACK_VALUE, guard)
 
 
 def join_few(facts: Iterator[object] | Sequence[object]) -> str:

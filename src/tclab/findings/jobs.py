@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -30,6 +30,8 @@ _LONG = 5.0
 #: A GPU that is unused for this share of a profile is a finding. Collectives are a finding, too, if
 #: in one rank's profile they take this share of the profile longer than in another's.
 _IDLE_SHARE = 0.2
+#: A function that takes this share of the compile time is what to look at.
+_MUCH = 0.1
 _MOST_CHARACTERS = 300
 #: The beginning of the kernels' names in NVIDIA's library of collectives.
 _COLLECTIVE = "nccl"
@@ -37,6 +39,7 @@ _KEEP_CACHE = (
     "Keep the folder of TORCHINDUCTOR_CACHE_DIR from one start to the next: each graph was a miss "
     "in PyTorch's caches; not where a cache bypasses the graph. (Not tried.)"
 )
+_ONE_VALUE = "Start with one value of it wherever no other is wanted. (Not tried.)"
 _LAUNCH_LESS = (
     'mode="reduce-overhead" starts the kernels of a graph at once, where the host takes the time; '
     "not where the GPU waits for data, another process or a compile. (Not tried.)"
@@ -60,16 +63,29 @@ def find_in_job(job: Job, differences: Sequence[str] = ()) -> tuple[Finding, ...
 
 
 def _find_in_processes(processes: Sequence[JobProcess]) -> Iterator[Finding]:
-    """Yield the findings of each process. Equal findings of several processes are merged."""
+    """Yield the findings of each process; equal ones of several processes or lines are one."""
     by_identity: dict[object, list[tuple[JobProcess, Finding]]] = {}
     for process in processes:
-        for finding in _find_in_process(process):
+        for finding in _merge_lines(_find_in_process(process)):
             identity = finding.name, finding.what, finding.places
             by_identity.setdefault(identity, []).append((process, finding))
     for pairs in by_identity.values():
         dearest = max((finding for _, finding in pairs), key=lambda each: each.cost.seconds)
         where = _name_processes([process for process, _ in pairs], processes)
         yield replace(dearest, what=dearest.what + where)
+
+
+def _merge_lines(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Merge findings that say the same of several lines, such as those of equal layers. Their costs
+    are added.
+    """
+    alike: dict[object, list[Finding]] = defaultdict(list)
+    for each in findings:
+        alike[each.name, each.what, each.actions, each.cost.unit, each.cost.known].append(each)
+    for group in alike.values():
+        places = dict.fromkeys(place for each in group for place in each.places)
+        cost = replace(group[0].cost, amount=sum(each.cost.amount for each in group))
+        yield replace(group[0], places=tuple(places), cost=cost)
 
 
 def _find_in_process(process: JobProcess) -> Iterator[Finding]:
@@ -94,19 +110,20 @@ def _sum_seconds(compiles: Sequence[JobCompile]) -> dict[str, float]:
 
 
 def _name_processes(some: Sequence[JobProcess], every: Sequence[JobProcess]) -> str:
-    """Return the names of these processes; '' if they are all processes of the job."""
-    if len(some) == len(every):
+    """Return '' for all processes of a job, else which ones."""
+    names = {each.name for each in some}
+    if len(names) == len(every):
         return ""
-    ranks = [each.rank for each in some]
-    if None in ranks:
-        return f" (in {join_few([each.name for each in some])})"
-    return f" (on rank {', '.join(map(str, ranks))} of {len(every)})"
+    ranks = [each.rank for each in every]
+    if None in ranks or len(set(ranks)) < len(ranks):  # no ranks, or those of several runs
+        return f" (in {join_few(sorted(names))})"
+    found = sorted({each.rank for each in some if each.rank is not None})
+    return f" (on rank {', '.join(map(str, found))} of {len(every)})"
 
 
 def _find_rank_differences(job: Job, differences: Sequence[str]) -> Iterator[Finding]:
     for text in differences:
-        cut = text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]} …"
-        yield Finding("ranks-differ", cut, section="processes")
+        yield Finding("ranks-differ", _cut(text, _MOST_CHARACTERS), section="processes")
 
 
 def _find_nothing_compiled(job: Job) -> Iterator[Finding]:
@@ -115,70 +132,103 @@ def _find_nothing_compiled(job: Job) -> Iterator[Finding]:
 
 
 def _find_cache_misses(processes: Sequence[JobProcess]) -> Iterator[Finding]:
-    """Yield a finding for each part of a cache key because of which a process compiled a graph that
-    another process had in the cache.
+    """Yield a finding for each part of a key that made processes compile what others had. The cost
+    is that of the process that spent most on it: processes compile at the same time.
     """
-    by_cause: dict[str, list[tuple[JobProcess, str]]] = {}
+    by_cause: dict[str, dict[str, float]] = defaultdict(dict)
     for process in processes:
-        for lookup in process.lookups:
-            if lookup.changed:
-                parts = join_few([str(part) for part in lookup.changed])
-                cause = f"missed what {lookup.beside} has, since the key differs in {parts}"
-                by_cause.setdefault(cause, []).append((process, lookup.compile_id))
-    for cause, missed in by_cause.items():
-        ids = {compile_id for _, compile_id in missed}
-        first = missed[0][0]
-        seconds = sum(each.seconds for each in first.compiles if each.compile_id in ids)
-        cost = Cost(seconds, "s once", "measured") if seconds else NOT_KNOWN
-        yield Finding("cache-miss", f"{first.name} {cause}", cost=cost, section="caches")
+        for cause, ids in _group_misses(process).items():
+            seconds = (e.backend or e.seconds for e in process.compiles if e.compile_id in ids)
+            by_cause[cause][process.name] = sum(seconds)
+    for cause, seconds_of in by_cause.items():
+        most = max(seconds_of.values())
+        cost = Cost(most, "s once", "measured") if most else NOT_KNOWN
+        what = f"{join_few([*seconds_of])} {cause}"
+        yield Finding("cache-miss", what, cost=cost, actions=(_ONE_VALUE,), section="caches")
+
+
+def _group_misses(process: JobProcess) -> dict[str, set[str]]:
+    """Map each cause to the ids of the compiles that missed for it."""
+    causes: dict[str, set[str]] = defaultdict(set)
+    for lookup in process.lookups:
+        if lookup.changed:
+            parts = join_few([str(part) for part in lookup.changed])
+            cause = f"missed what {lookup.beside} has, since the key differs in {parts}"
+            causes[cause].add(lookup.compile_id)
+    return causes
 
 
 def _find_compile_time(processes: Sequence[JobProcess]) -> Iterator[Finding]:
-    """Yield a finding for a process that compiles for long; it names the function and the phase."""
-    for process in processes:
-        if process.seconds < _LONG:
-            continue
-        by_function: dict[SourceLine | None, list[JobCompile]] = defaultdict(list)
-        for each in process.compiles:
-            by_function[each.location].append(each)
-        sums = {place: sum(c.seconds for c in group) for place, group in by_function.items()}
-        place = max(sums, key=lambda each: sums[each], default=None)
-        group = by_function[place]
-        function = group[0].function if group else ""
-        label = process_label(process) if len(processes) > 1 else "the job"
-        largest = sorted(process.compile_time.phases, key=lambda each: -each.seconds)[:3]
-        phases = ", ".join(f"{each.name} {format_seconds(each.seconds)}" for each in largest)
-        yield Finding(
-            "compile-time",
-            f"{label} compiled for {format_seconds(process.seconds)}, "
-            f"{format_seconds(sums.get(place, 0.0))} of it {function or 'one function'} in "
-            f"{len(group)} compiles; the longest phases are {phases}",
-            (place,) if place else (),
-            Cost(process.seconds, "s once", "measured"),
-            () if _has_hits(process) else (_KEEP_CACHE,),
-            "compiles",
-        )
+    """Yield a finding for the process that compiles longest, if that is long: in which function, in
+    which phase.
+    """
+    process = max(processes, key=lambda each: each.seconds, default=None)
+    if process is None or process.seconds < _LONG:
+        return
+    who = f"{process_label(process)}, the longest," if len(processes) > 1 else "the job"
+    what = f"{who} compiled for {format_seconds(process.seconds)}"
+    place, words = _dearest_function(process)
+    if longest := sorted(process.compile_time.phases, key=lambda each: -each.seconds)[:3]:
+        phases = ", ".join(f"{each.name} {format_seconds(each.seconds)}" for each in longest)
+        words += f"; the longest phases are {phases}"
+    yield Finding(
+        "compile-time",
+        what + words,
+        (place,) if place else (),
+        Cost(process.seconds, "s once", "measured"),
+        (_KEEP_CACHE,) if _always_misses(process) else (),
+        "compiles",
+    )
 
 
-def _has_hits(process: JobProcess) -> bool:
-    return any(lookup.state == "hit" for lookup in process.lookups)
+def _dearest_function(process: JobProcess) -> tuple[SourceLine | None, str]:
+    """Return the function that took the most seconds of compiling, and its share in words; nothing
+    where the trace has no seconds of a function.
+    """
+    by_place: dict[SourceLine, list[JobCompile]] = defaultdict(list)
+    for each in process.compiles:
+        if each.location:
+            by_place[each.location].append(each)
+    sums = {place: sum(each.seconds for each in group) for place, group in by_place.items()}
+    place = max(sums, key=lambda each: sums[each], default=None)
+    if place is None or not sums[place]:
+        return None, ""
+    group = by_place[place]
+    most = f"{format_seconds(sums[place])} of it {group[0].function}"
+    if sums[place] < _MUCH * process.seconds:
+        return place, f" in {len(sums)} functions, at most {most}"
+    compiles = "1 compile" if len(group) == 1 else f"{len(group)} compiles"
+    return place, f", {most} in {compiles}"
+
+
+def _always_misses(process: JobProcess) -> bool:
+    """Return whether a cache was looked into, and had nothing."""
+    states = {lookup.state for lookup in process.lookups}
+    return "miss" in states and "hit" not in states
 
 
 def _find_idle_gpu(job: Job) -> Iterator[Finding]:
-    """Yield a finding for each profile in which the GPU often waits for the host."""
-    for profile in job.profiles:
-        idle = profile.span - profile.busy
-        if profile.span and idle >= _IDLE_SHARE * profile.span:
-            between = " and ".join(map(short_kernel_name, profile.gap_between))
-            yield Finding(
-                "gpu-idle",
-                f"in {profile.name} the GPU runs no kernel for {format_seconds(idle)} of "
-                f"{format_seconds(profile.span)}; the longest gap, {format_seconds(profile.gap)}, "
-                f"is between {between}",
-                cost=Cost(idle, "s of the profile", "measured"),
-                actions=(_LAUNCH_LESS,),
-                section="kernels",
-            )
+    """Yield a finding if the GPU of a profile often waits: on the one that waits longest."""
+    idle = [each for each in job.profiles if each.span - each.busy >= _IDLE_SHARE * each.span > 0]
+    if not idle:
+        return
+    profile = max(idle, key=lambda each: each.span - each.busy)
+    waits = profile.span - profile.busy
+    between = " and ".join(_cut(short_kernel_name(each), 60) for each in profile.gap_between)
+    others = f" (and long in {len(idle) - 1} of the other profiles)"
+    yield Finding(
+        "gpu-idle",
+        f"in {profile.name} the GPU runs nothing for {format_seconds(waits)} of "
+        f"{format_seconds(profile.span)}{others * (len(idle) > 1)}; the longest gap, "
+        f"{format_seconds(profile.gap)}, is between {between}",
+        cost=Cost(waits, "s of the profile", "measured"),
+        actions=(_LAUNCH_LESS,),
+        section="kernels",
+    )
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _find_waits_for_ranks(job: Job) -> Iterator[Finding]:

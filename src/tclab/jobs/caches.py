@@ -51,12 +51,17 @@ def _same_graph(
     """
     for other in others:
         for of_other, found in zip(other.process.lookups, other.parts):
-            if of_other.cache == lookup.cache and found.get(_GRAPH) == parts.get(_GRAPH):
+            if of_other.cache == lookup.cache and _digest(found, _GRAPH) == _digest(parts, _GRAPH):
                 yield other.process.name, found
 
 
 def _changed(before: Parts, after: Parts) -> Iterator[KeyPart]:
     """Yield the parts that differ. Settings come first, because their values are readable."""
-    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    names = [name for name in {**before, **after} if _digest(before, name) != _digest(after, name)]
     for name in sorted(names, key=lambda name: "config" not in name):
         yield KeyPart(name, *(scrub(side.get(name, ("", ""))[1]) for side in (before, after)))
+
+
+def _digest(parts: Parts, name: str) -> str:
+    """Return what the key has of a part; the value beside it can name an address of the process."""
+    return parts.get(name, ("", ""))[0]

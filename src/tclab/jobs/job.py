@@ -11,16 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from tclab.capturing.trace.records import Log, read_log
+from tclab.compare.identity import failed_guards
 from tclab.findings.jobs import find_in_job
 from tclab.jobs import inputs, ranks
 from tclab.jobs.caches import explain_misses
+from tclab.jobs.names import shorten_names
 from tclab.jobs.process import ReadProcess, read_process
 from tclab.jobs.profile import read_kernels
 from tclab.model import UNREADABLE, DeviceProfile, Job, JobProcess, map_texts, process_label
 from tclab.text import redaction, user_lines
 
 # os.environ['TORCHINDUCTOR_CACHE_DIR'] = '/tmp/cache'
-_VARIABLE = re.compile(r"^os\.environ\['(\w+)'\] = '((?:[^'\\\n]|\\.)*)'", re.MULTILINE)
+# PyTorch writes a quote of a value as ", and a line break as it is.
+_VARIABLE = re.compile(r"^os\.environ\['(\w+)'\] = '([^']*)'", re.MULTILINE)
 
 #: Ranks up to this one are named if they have no trace.
 _MOST_RANKS = 1024
@@ -83,11 +86,19 @@ def _read_variables(log: Log) -> Iterator[tuple[str, str]]:
 
 
 def _build(read: _Read, title: str) -> Job:
-    processes = explain_misses(sorted(read.processes, key=_order))
+    processes = explain_misses(shorten_names(sorted(read.processes, key=_order)))
     profiles = tuple(read_kernels(profile, processes) for profile in read.profiles)
     job = Job(title, processes, profiles, remarks=tuple(_remarks(read, processes, profiles)))
     job = replace(job, findings=find_in_job(job, tuple(_differences(processes))))
+    job = replace(job, processes=tuple(map(_clean_guards, processes)))
     return _redact(_shorten_paths(job), read.variables)
+
+
+def _clean_guards(process: JobProcess) -> JobProcess:
+    """Return the process; the guards that failed have no comment and no stack behind them."""
+    recompiles = process.recompiles
+    cleaned = (replace(each, reasons=failed_guards(each)) for each in recompiles)
+    return replace(process, recompiles=replace(recompiles, recompiles=tuple(cleaned)))
 
 
 def _order(each: ReadProcess) -> int:
@@ -128,8 +139,6 @@ def _remarks(
     for rank, number in Counter(known).items():
         if number > 1:
             yield f"{number} traces of rank {rank}: more than one job, or one that began again"
-    if versions := sorted({each.torch for each in processes if each.torch}):
-        yield f"PyTorch {', '.join(versions)}"
     for framework in dict.fromkeys(name for each in processes for name in each.frameworks):
         yield f"written by {framework}"
 

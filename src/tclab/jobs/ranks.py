@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
-from tclab.model import JobProcess
+from tclab.model import JobCompile, JobProcess
 
 #: A step of a process in words; two processes did the same if all their steps are equal.
 Step = str
@@ -38,7 +38,7 @@ def list_steps(process: JobProcess) -> Iterator[Step]:
     for each in process.compiles:
         why = "".join(f", since {reason}" for reason in reasons.get(each.compile_id, ())[:1])
         ended = f", which failed: {each.failure}" if each.failure else ""
-        place = f" ({each.location})" if each.location else ""
+        place = _name_place(process, each)
         yield (
             f"compiles {each.function or 'a frame'}{place} {each.compile_id}, {each.direction}, "
             f"{each.operations} operations{why}{ended}"
@@ -48,3 +48,12 @@ def list_steps(process: JobProcess) -> Iterator[Step]:
         yield f"has the graph {graph.compile_id}, {graph.direction}: {kernels}"
     for number, schedule in enumerate(process.collectives):
         yield f"schedules the collectives of graph {number}: {schedule}"
+
+
+def _name_place(process: JobProcess, compile_: JobCompile) -> str:
+    """Return the line of a function, and for one of a library the own line that led to it."""
+    line = compile_.location
+    if line is None:
+        return ""
+    own = process.callers.get(f"{line.file}:{compile_.function}")
+    return f" ({line}, called at {own})" if own else f" ({line})"

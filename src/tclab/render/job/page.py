@@ -2,108 +2,108 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import TypeVar
 
 from tclab import render
-from tclab.model import Artifact, DeviceProfile, Job, Table
+from tclab.model import Job, Table
 from tclab.render import parts, standalone
-from tclab.render.escape import Html, esc, join, tag
-from tclab.render.job import tables, words
+from tclab.render.escape import NOTHING, Html, esc, join, tag
+from tclab.render.job import breaks, tables, words
 from tclab.render.options import Options
 from tclab.render.report import findings
 
-T = TypeVar("T")
-
-#: The most rows of a table in a terminal, and the most findings.
+#: The most rows of a table in a terminal, its columns, and the most findings.
 _MOST_ROWS, _MOST_FINDINGS = 8, 8
-#: The number of a profile's kernels that the page shows open; the other kernels are in a fold.
-_MOST_OPEN = 12
-_FOLDED = ("library-compiles", "other-kernels")
 _COLUMNS = ("kernel", "times", "time", "share", "compile", "lines", "function", "line", "seconds")
+#: So many rows of a table stand open in the page, so few more do as well.
+_MOST_OPEN, _LEAST_FOLDED = 12, 4
+_MOST_REMARKS = 12
+#: How the name of a table begins that is folded.
+_OTHERS = "other-"
+#: The class of a section: the names of kernels are long and break anywhere; guards need room.
+_CLASSES = {"kernels": "explain-kernels", "recompiles": "explain-last-wide"}
 
 
 def html(job: Job) -> str:
     """Return the job as a page: the findings, then the tables behind them."""
     options = Options()
     lead = tag("p", tag("strong", esc(words.verdict(job))), class_="explain-lead")
-    found = findings.html(job.findings, options) or tag("p", esc("Nothing to act on was found."))
-    sections = [(name, title, list(shown)) for name, title, shown in _sections(job)]
-    links = (
-        tag("li", tag("a", esc(title), href=f"#{name}")) for name, title, shown in sections if shown
-    )
+    found = findings.html(job.findings, options) or tag("p", esc(words.NOTHING_FOUND))
+    drawn = [(name, title, body) for name, title, body in _sections(job, options) if body]
+    links = [tag("li", tag("a", esc(title), href=f"#{name}")) for name, title, _ in drawn]
     contents = tag("nav", tag("ul", *links, class_="explain-contents"), aria_label="Contents")
-    drawn = [_draw_section(*section, options) for section in sections if section[2]]
-    remarks = [tag("li", esc(remark)) for remark in job.remarks]
-    notes = [tag("ul", *remarks, class_="explain-warnings")] if remarks else []
-    return standalone.page(words.title(job), join([lead, found, contents, *drawn, *notes]))
+    sections = [
+        tag("section", tag("h2", esc(title), id=name), body, class_=_CLASSES.get(name))
+        for name, title, body in drawn
+    ]
+    remarks = _draw_remarks(job.remarks)
+    return standalone.page(words.title(job), join([lead, found, remarks, contents, *sections]))
 
 
-def _sections(job: Job) -> Iterator[tuple[str, str, Iterator[Artifact]]]:
-    """Yield (id, title, artifacts) of each section."""
-    yield "kernels", "What the GPU ran", chain.from_iterable(map(_split, job.profiles))
-    yield (
-        "compiles",
-        "What was compiled",
-        _with_rows(
-            tables.compiles(job.processes, own=True), tables.compiles(job.processes, own=False)
-        ),
-    )
-    yield "breaks", "Graph breaks", _remove_repeats(p.breaks for p in job.processes if p.breaks)
-    yield (
-        "recompiles",
-        "Recompiles",
-        (
-            replace(p.recompiles, title=f"Recompiles of {p.name}")
-            for p in job.processes
-            if p.recompiles.recompiles
-        ),
-    )
-    yield "caches", "Caches", _with_rows(tables.caches(job.processes))
-    yield "graphs", "Graphs", _with_rows(tables.graphs(job.processes))
-    yield "times", "Compile time", _with_rows(tables.phases(job.processes))
-    yield "processes", "Processes", _with_rows(tables.records(job))
+def _draw_remarks(remarks: Sequence[str]) -> Html:
+    """Draw the remarks; many, such as one for each foreign file of a folder, are folded."""
+    if not remarks:
+        return NOTHING
+    drawn = tag("ul", *(tag("li", esc(each)) for each in remarks), class_="explain-warnings")
+    if len(remarks) <= _MOST_REMARKS:
+        return drawn
+    return tag("div", parts.fold(parts.count(len(remarks), "remark"), drawn), class_="tclab")
 
 
-def _split(profile: DeviceProfile) -> Iterator[Table]:
-    """Yield the table of the longest kernels, with the sum of all, and the table of the others."""
-    table = tables.kernels(profile)
-    *rows, whole = table.rows
-    yield replace(table, rows=(*rows[:_MOST_OPEN], whole))
-    if rest := rows[_MOST_OPEN:]:
-        title = f"{parts.count(len(rest), 'more kernel')} of {profile.name}"
-        yield replace(table, title=title, name="other-kernels", rows=tuple(rest))
+def _sections(job: Job, options: Options) -> Iterator[tuple[str, str, Html]]:
+    """Yield the id, the title and the HTML of each section; '' for one with nothing to show."""
+    of = job.processes
+
+    def draw(name: str, *shown: Table) -> Html:
+        pieces = chain.from_iterable(map(_split, shown))
+        return join(_draw(t, options.for_part(name, n)) for n, t in enumerate(pieces) if t.rows)
+
+    yield "kernels", "What the GPU ran", draw("kernels", *map(tables.kernels, job.profiles))
+    own, others = (tables.compiles(of, own=own) for own in (True, False))
+    yield "compiles", "What was compiled", draw("compiles", own, _folded(others, bool(own.rows)))
+    yield "breaks", "Graph breaks", breaks.html(of, options.for_part("breaks"))
+    yield "recompiles", "Recompiles", draw("recompiles", tables.recompiles(of))
+    yield "times", "Compile time", draw("times", tables.phases(of))
+    yield "caches", "Caches", draw("caches", tables.caches(of))
+    yield "graphs", "Graphs", draw("graphs", tables.graphs(of))
+    yield "processes", "Processes", draw("processes", tables.records(job))
 
 
-def _remove_repeats(artifacts: Iterable[Artifact]) -> Iterator[Artifact]:
-    """Yield each artifact once, because ranks often have equal graph breaks."""
-    seen: list[Artifact] = []
-    for artifact in artifacts:
-        if artifact not in seen:
-            seen.append(artifact)
-            yield artifact
+def _split(table: Table) -> Iterator[Table]:
+    """Yield the first rows of a table, with its last one if that is the sum, and the others apart.
+    Two or three others are not worth it.
+    """
+    rows, end = table.rows, len(table.rows)
+    if table.name.startswith(_OTHERS):
+        yield table
+        return
+    total = () if table.name != "kernels" else rows[-1:]
+    rest = rows[_MOST_OPEN : end - len(total)]
+    if len(rest) < _LEAST_FOLDED:
+        yield table
+        return
+    yield replace(table, rows=(*rows[:_MOST_OPEN], *total))
+    title = f"{len(rest):,} more {table.title}"
+    yield _folded(replace(table, title=title, rows=rest), True)
 
 
-def _with_rows(*all_tables: Table) -> Iterator[Artifact]:
-    return (table for table in all_tables if table.rows)
+def _folded(table: Table, folded: bool) -> Table:
+    return replace(table, name=f"{_OTHERS}{table.name}") if folded else table
 
 
-def _draw_section(name: str, title: str, shown: list[Artifact], options: Options) -> Html:
-    drawn = []
-    for number, artifact in enumerate(shown):
-        inner = render.html(artifact, options.for_part(name, number))
-        box = tag("div", inner, class_="tclab")
-        folded = artifact.name in _FOLDED
-        drawn.append(parts.fold(artifact.title, box) if folded else box)
-    return tag("section", tag("h2", esc(title), id=name), join(drawn))
+def _draw(table: Table, options: Options) -> Html:
+    box = tag("div", render.html(table, replace(options, fold=False)), class_="tclab")
+    return parts.fold(table.title, box) if table.name.startswith(_OTHERS) else box
 
 
 def text(job: Job) -> str:
     """Return the first screen of the job: the verdict, the findings, the longest kernels."""
     lines = [words.title(job), words.verdict(job), ""]
-    lines += findings.lines(job.findings[:_MOST_FINDINGS])
+    lines += (
+        findings.lines(job.findings[:_MOST_FINDINGS]) if job.findings else [words.NOTHING_FOUND]
+    )
     if more := len(job.findings) - _MOST_FINDINGS:
         lines += [f"and {parts.count(more, 'more finding')}"] if more > 0 else []
     for profile in job.profiles:
@@ -111,17 +111,17 @@ def text(job: Job) -> str:
     own = tables.compiles(job.processes, own=True)
     if own.rows:
         lines += ["", render.text(_head(own))]
-    lines += ["", *job.remarks] if job.remarks else []
+    if job.remarks:
+        lines += ["", *job.remarks[:_MOST_REMARKS]]
+        lines += (
+            [f"and {more} more remarks"] if (more := len(job.remarks) - _MOST_REMARKS) > 0 else []
+        )
     return "\n".join(lines) + "\n"
 
 
 def _head(table: Table) -> Table:
     """Return the first rows of a table, with the columns that fit into a terminal."""
     kept = [at for at, column in enumerate(table.columns) if column in _COLUMNS]
-
-    def pick(cells: Sequence[T]) -> tuple[T, ...]:
-        return tuple(cells[at] for at in kept if at < len(cells))
-
-    rows = tuple(pick(row) for row in table.rows[:_MOST_ROWS])
-    return replace(table, columns=pick(table.columns), rows=rows, units=pick(table.units),
-                   formats=pick(table.formats))  # fmt: skip
+    whole = table.rows[_MOST_ROWS:][-1:] if table.name == "kernels" else ()  # the sum of all
+    rows = (*table.rows[:_MOST_ROWS], *whole)
+    return tables.pick_columns(replace(table, rows=rows), kept)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
 from tclab.model import (
     CacheLookup,
@@ -17,8 +19,12 @@ from tclab.model import (
     short_kernel_name,
 )
 
-#: The most lines of a kernel that a row names.
-_MOST_LINES = 3
+T = TypeVar("T")
+
+#: The most lines of a kernel that a row names, and the most processes with a column of their own.
+_MOST_LINES, _MOST_COLUMNS = 3, 4
+#: The most guards of a recompile that a row names, that of the newest cache entry first.
+_MOST_REASONS = 3
 
 
 def compiles(processes: Sequence[JobProcess], *, own: bool) -> Table:
@@ -34,11 +40,11 @@ def compiles(processes: Sequence[JobProcess], *, own: bool) -> Table:
                     each
                 )
     ordered = sorted(rows.items(), key=lambda item: -max(each.seconds for each in item[1]))
-    return Table(
-        "Compiles" if own else "Compiles in libraries",
+    table = Table(
+        "compiles" if own else "compiles in libraries",
         "compiles" if own else "library-compiles",
-        ("function", "line", "compile", "direction", "seconds", "backend", "operations", "guards",
-         "processes", "ended by"),
+        ("function", "line", "compile", "direction", "seconds", "of it backend", "operations",
+         "guards", "processes", "ended by"),
         tuple(
             (function, place, ident, direction, max(each.seconds for each in group),
              max(each.backend for each in group) or None, group[0].operations or None,
@@ -47,16 +53,52 @@ def compiles(processes: Sequence[JobProcess], *, own: bool) -> Table:
         ),
         formats=("", "", "", "", ".2f", ".2f"),
     )  # fmt: skip
+    return _without(table, "processes" if len(processes) == 1 else "")
+
+
+def recompiles(processes: Sequence[JobProcess]) -> Table:
+    """Return the recompiles; those of one function for the same reason are one row with their
+    number.
+    """
+    rows: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for process in processes:
+        for each in process.recompiles:
+            reasons = [*dict.fromkeys(each.reasons)]
+            more = f"; and {len(reasons) - _MOST_REASONS} more" * (len(reasons) > _MOST_REASONS)
+            place = str(each.location) if each.location else ""
+            reason = "; ".join(reasons[:_MOST_REASONS]) + more
+            rows[each.function, place, reason].append(each.compile_id)
+    return Table(
+        "recompiles",
+        "recompiles",
+        ("function", "line", "times", "compile", "guards that failed"),
+        tuple(
+            (function, place, len(ids), _first_and_last(ids), reason)
+            for (function, place, reason), ids in rows.items()
+        ),
+    )
+
+
+def _first_and_last(ids: Sequence[str]) -> str:
+    return ids[0] if len({*ids}) == 1 else f"{ids[0]} to {ids[-1]}"
 
 
 def phases(processes: Sequence[JobProcess]) -> Table:
-    """Return the seconds of each phase of compiling, with a column for each process."""
-    names = dict.fromkeys(p.name for each in processes for p in each.compile_time.phases)
+    """Return the seconds of each phase of compiling, the longest first: of each process, or of many
+    processes the shortest and the longest time.
+    """
     seconds = [{p.name: p.seconds for p in each.compile_time.phases} for each in processes]
-    rows = [(name, *(side.get(name) for side in seconds)) for name in names]
-    labels = [process_label(each) for each in processes]
-    columns = ("phase", *labels)
-    return Table("Compile time by phase", "phases", columns, tuple(rows),
+    names = dict.fromkeys(name for side in seconds for name in side)
+    found = {name: [side.get(name, 0.0) for side in seconds] for name in names}
+    labels = tuple(process_label(each) for each in processes)
+    if len(processes) == 1:
+        labels = ("time",)
+    if len(processes) > _MOST_COLUMNS:
+        labels = ("in the fastest", "in the slowest")
+        found = {name: [min(every), max(every)] for name, every in found.items()}
+    ordered = sorted(found.items(), key=lambda item: -max(item[1]))
+    rows: tuple[tuple[str | float, ...], ...] = tuple((name, *every) for name, every in ordered)
+    return Table("phases of compiling", "phases", ("phase", *labels), rows,
                  ("", *("s" for _ in labels)), ("", *(".3f" for _ in labels)))  # fmt: skip
 
 
@@ -69,7 +111,8 @@ def graphs(processes: Sequence[JobProcess]) -> Table:
         for graph in process.graphs
     ]  # fmt: skip
     columns = ("process", "compile", "direction", "kernels", "library calls", "lines")
-    return Table("Graphs", "graphs", columns, tuple(rows))
+    table = Table("graphs", "graphs", columns, tuple(rows))
+    return _without(table, "process" if len(processes) == 1 else "")
 
 
 def caches(processes: Sequence[JobProcess]) -> Table:
@@ -87,7 +130,9 @@ def caches(processes: Sequence[JobProcess]) -> Table:
         for process in processes
         for each in process.lookups
     ]
-    return Table("Caches", "caches", ("process", "compile", "cache", "result", "why"), tuple(rows))
+    columns = ("process", "compile", "cache", "result", "why")
+    table = Table("look-ups in caches", "caches", columns, tuple(rows))
+    return _without(table, "process" if len(processes) == 1 else "")
 
 
 def _reason_text(lookup: CacheLookup) -> str:
@@ -100,20 +145,21 @@ def kernels(profile: DeviceProfile) -> Table:
     """Return the kernels of a profile, the longest time first."""
     whole = profile.seconds or 1.0
     rows = [
-        (short_kernel_name(each.name), each.times, each.seconds * 1e6, 100 * each.seconds / whole,
-         each.origin or None, each.compile_id or None, each.direction or None,
-         _lines(each.lines), each.configuration or None)
+        (short_kernel_name(each.name), _lines(each.lines), each.seconds * 1e6,
+         100 * each.seconds / whole, each.times, each.origin or None, each.compile_id or None,
+         each.direction or None, each.configuration or None)
         for each in profile.kernels
     ]  # fmt: skip
     launches = sum(kernel.times for kernel in profile.kernels)
-    return Table(
-        f"Kernels of {profile.name}",
+    table = Table(
+        f"kernels of {profile.name}",
         "kernels",
-        ("kernel", "times", "time", "share", "from", "compile", "direction", "lines", "launch"),
-        (*rows, ("all", launches, profile.seconds * 1e6, 100.0, *[None] * 5)),
+        ("kernel", "lines", "time", "share", "times", "from", "compile", "direction", "launch"),
+        (*rows, ("all", None, profile.seconds * 1e6, 100.0, launches, *[None] * 4)),
         ("", "", "µs", "%"),
         ("", "", ".1f", ".1f"),
     )
+    return _without(table)
 
 
 def records(job: Job) -> Table:
@@ -124,7 +170,28 @@ def records(job: Job) -> Table:
         for each in job.processes
     ]  # fmt: skip
     columns = ("trace", "rank", "PyTorch", "compiles", "graphs", "records", "not read")
-    return Table("Processes", "processes", columns, tuple(rows))
+    return Table("processes", "processes", columns, tuple(rows))
+
+
+def _without(table: Table, name: str = "") -> Table:
+    """Return the table without the column `name`, and without those that have no value."""
+    cells = list(zip(*table.rows)) or [()] * len(table.columns)
+    kept = [
+        at
+        for at, column in enumerate(table.columns)
+        if column != name and any(cell is not None for cell in cells[at])
+    ]
+    return pick_columns(table, kept)
+
+
+def pick_columns(table: Table, kept: Sequence[int]) -> Table:
+    """Return the table with some of its columns, named by their positions."""
+
+    def pick(values: Sequence[T]) -> tuple[T, ...]:
+        return tuple(values[at] for at in kept if at < len(values))
+
+    return replace(table, columns=pick(table.columns), rows=tuple(map(pick, table.rows)),
+                   units=pick(table.units), formats=pick(table.formats))  # fmt: skip
 
 
 def _lines(lines: Sequence[SourceLine]) -> str | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from tclab.model import Job, format_seconds
 from tclab.render.parts import count
 
+NOTHING_FOUND = "Nothing to act on was found."
+
 
 def title(job: Job) -> str:
     """Return the heading of the page."""
@@ -20,7 +22,9 @@ def verdict(job: Job) -> str:
         compiles = sum(len(each.compiles) for each in job.processes)
         seconds = max(each.seconds for each in job.processes)
         a_process = " in the longest process" if len(job.processes) > 1 else ""
-        pieces.append(count(len(job.processes), "process", "processes"))
+        versions = sorted({each.torch for each in job.processes if each.torch})
+        of_torch = f" of PyTorch {', '.join(versions)}" if versions else ""
+        pieces.append(count(len(job.processes), "process", "processes") + of_torch)
         pieces.append(f"{count(compiles, 'compile')}, {format_seconds(seconds)}{a_process}")
         pieces.append(count(sum(len(each.breaks) for each in job.processes), "graph break"))
         pieces.append(

@@ -72,7 +72,8 @@ def _extra_reason(item: Break) -> str:
     return "" if item.reason.strip() in [text.strip() for text in said_already] else item.reason
 
 
-def _draw_break(item: Break, options: Options) -> Html:
+def draw_break(item: Break, options: Options) -> Html:
+    """Draw a break as an item of a list."""
     name = [
         tag("strong", parts.prose(item.gb_type or item.reason)),
         *([_draw_id(item, options)] * bool(item.gb_id)),
@@ -97,7 +98,7 @@ def _draw_break(item: Break, options: Options) -> Html:
 def html(artifact: Breaks, options: Options) -> Html:
     """Return a sentence with the counts, then each break."""
     intro = parts.note(summary(artifact))
-    items = [_draw_break(item, options) for item in artifact]
+    items = [draw_break(item, options) for item in artifact]
     return join([intro, tag("ol", *items, class_="tclab-breaks")]) if items else intro
 
 

@@ -11,6 +11,8 @@ from tclab.render.options import Options, place_link
 
 #: The number of findings that are open on the first screen.
 MOST_OPEN = 6
+#: The lines that a finding names; it can have hundreds, of layers that are alike.
+_MOST_PLACES = 4
 
 
 def html(findings: Sequence[Finding], options: Options) -> Html:
@@ -26,7 +28,8 @@ def html(findings: Sequence[Finding], options: Options) -> Html:
 
 
 def _draw_finding(finding: Finding, options: Options) -> Html:
-    places = join((place_link(place, options) for place in finding.places), COMMA)
+    places = join((place_link(each, options) for each in finding.places[:_MOST_PLACES]), COMMA)
+    places = join([places, esc(_count_more(finding, _MOST_PLACES))])
     title = tag("strong", esc(finding.title))
     head = [title, places] if finding.places else [title]
     if _is_known(finding):
@@ -45,6 +48,11 @@ def _draw_finding(finding: Finding, options: Options) -> Html:
     return tag("li", *lines)
 
 
+def _count_more(finding: Finding, named: int) -> str:
+    more = len(finding.places) - named
+    return f" and {parts.count(more, 'more line')}" if more > 0 else ""
+
+
 def _is_known(finding: Finding) -> bool:
     return finding.cost != NOT_KNOWN
 
@@ -60,7 +68,7 @@ def place_text(finding: Finding) -> str:
     line.
     """
     place = finding.places[0] if finding.places else None
-    return f"{place}  {place.code.strip()}".rstrip() if place else ""
+    return f"{place}{_count_more(finding, 1)}  {place.code.strip()}".rstrip() if place else ""
 
 
 def what_text(finding: Finding) -> str:
