@@ -186,7 +186,7 @@ def _describe(
     name, cost = _cost_of_recompiles(evidence, items)
     reasons = join_few(_reasons(evidence, items, guards))
     fix = evidence.fixes.get(str(place)) or " ".join(fixes.fix_guards(guards))
-    lines = _recompiled_lines(evidence, items, place)
+    lines = _recompiled_lines(evidence, items, place)[:_MOST_PLACES]
     function = _name(items[0], place, lines)
     if limit is None:
         return _Again(name, lines, function, items, reasons, fix, cost)
@@ -204,7 +204,7 @@ def _merge(alike: Sequence[_Again]) -> Finding:
         again = f"{len(alike)} functions compiled again"
         again += f", {times} times in all" if times > len(alike) else ""
     what = f"{first.limit}: {again}" if first.limit else again
-    places = tuple(dict.fromkeys(line for each in alike for line in each.lines))[:_MOST_PLACES]
+    places = tuple(dict.fromkeys(line for each in alike for line in each.lines))
     cost = replace(first.cost, amount=sum(each.cost.amount for each in alike))
     return Finding(first.name, f"{what}: {first.reasons}", places, cost, (first.fix,), "recompiles")
 
