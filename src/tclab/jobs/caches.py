@@ -59,4 +59,7 @@ def _changed(before: Parts, after: Parts) -> Iterator[KeyPart]:
     """Yield the parts that differ. Settings come first, because their values are readable."""
     names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
     for name in sorted(names, key=lambda name: "config" not in name):
-        yield KeyPart(name, *(scrub(side.get(name, ("", ""))[1]) for side in (before, after)))
+        (old_digest, old), (digest, new) = (side.get(name, ("", "")) for side in (before, after))
+        old, new = scrub(old), scrub(new)
+        if (old_digest, old) != (digest, new):  # not an address alone
+            yield KeyPart(name, old, new)
