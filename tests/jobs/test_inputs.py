@@ -232,3 +232,22 @@ def test_the_memory_for_repeated_records_is_small(tmp_path: Path) -> None:
         return most
 
     assert (peak(1_100) - peak(100)) / 1_000 < 0.6 * sum(map(len, RECORDS_AS_LINES))
+
+
+@pytest.mark.parametrize("value", [None, "x", [], {}])
+def test_a_record_of_another_form_costs_only_itself(tmp_path: Path, value: object) -> None:
+    wrong = [
+        record(in_frame(compilation_metrics=value)),
+        record(in_frame(compilation_metrics={"guard_count": value or ["x"]})),
+        record(in_frame(dynamo_start={"stack": value or "x"})),
+        record(in_frame(chromium_event={}), json.dumps({"name": "a", "ph": "B", "ts": value})),
+        record(
+            in_frame(chromium_event={}),
+            json.dumps({"name": "a", "ph": "B", "ts": 1.0, "pid": [value], "tid": 0}),
+        ),
+    ]
+    (process,) = open_job([job_of(tmp_path, "".join([*RECORDS, *wrong]))]).processes
+    assert process.compiles[0].function == "step"
+    # metrics without a field are a record; what is left of these is counted
+    assert process.records + sum(process.unread.values()) == len(RECORDS) + len(wrong)
+    assert process.unread["not in PyTorch's form"] >= len(wrong) - 1

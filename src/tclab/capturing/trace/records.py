@@ -47,6 +47,11 @@ _AOT_GRAPHS = frozenset(
 _RENAMED = {"after_post_grad_graph": "inductor_post_grad_graph"}
 #: Records that only say the name of what they hold.
 _WRAPPERS = ("artifact", "graph_dump")
+#: Fields of the metrics that are numbers, or None.
+_NUMBERS = (
+    *("entire_frame_compile_time_s", "duration_us", "backend_compile_time_s"),
+    *("guard_count", "graph_op_count", "co_firstlineno"),
+)
 _METRICS = (names.METRICS, "bwd_compilation_metrics")
 #: The fields that are kept of an event for Chrome's trace viewer, because there are many such
 #: events.
@@ -167,10 +172,14 @@ def _has_fields(event: Event[Any]) -> bool:
         return all({"name", "line"} <= set(frame) for frame in data["stack"])
     if event.name == names.CHROME:
         texts = isinstance(data.get("name"), str) and isinstance(data.get("ph"), str)
-        return texts and isinstance(data.get("ts"), (int, float))
+        thread = data.get("pid", 0), data.get("tid", 0)
+        numbers = (data.get("ts"), *thread)
+        return texts and all(isinstance(each, (int, float)) for each in numbers)
     if event.name == names.CREATED_SYMBOL:
         return {"symbol", "val", "source"} <= set(data)
-    return event.name not in _METRICS or isinstance(data, dict)
+    if event.name in _METRICS:
+        return all(isinstance(data.get(key) or 0, (int, float)) for key in _NUMBERS)
+    return True
 
 
 def read_log(lines: Iterable[str], *, all_graphs: bool = False) -> Log:
