@@ -199,6 +199,9 @@ def test_a_fault_of_the_backend_is_no_fault_of_the_object():
 
 def test_a_stage_that_fails_names_the_backend_that_ends_before_it():
     assert failing.diagnose(Canned(None)).step == failing._EARLIER_STAGES["AOTAutograd"]
+    lowering = "torch._inductor.exc.InductorError: LoweringException: DynamicOutputShapeException"
+    found = failing.diagnose(Canned(None), "f.py:1", lowering)
+    assert found.stage == "Inductor" and not found.workaround  # the trial without kernels failed
 
 
 LOOP = """\

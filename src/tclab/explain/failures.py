@@ -123,7 +123,7 @@ def explain_compiler_error(
         )
     line = find_user_line(error) or _printed_place(text)
     line = "" if _BEGIN.search(line) else line
-    place, found = line or place, failing.diagnose(runner, line)
+    place, found = line or place, failing.diagnose(runner, line, text)
     if at := _PLACE.fullmatch(found.place):
         place = code_at(at["file"], int(at["line"]))
     operator = failing.find_operator(text) or found.operator

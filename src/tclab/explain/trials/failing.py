@@ -20,6 +20,8 @@ _EARLIER_STAGES = {
     "AOTAutograd": "backend='eager' runs it, without AOTAutograd and without kernels",
     "Inductor": "backend='aot_eager' compiles it, without kernels",
 }
+#: The module of the errors that Inductor raises.
+_OF_INDUCTOR = "torch._inductor.exc."
 _NO_FUSION = Remedy(
     "compile without fusion, options={'max_fusion_size': 1}: Inductor's fusion is at fault, and "
     "not your code",
@@ -73,11 +75,15 @@ class Diagnosis:
         return f"no way round was found{tried}: report it to PyTorch, with this file"
 
 
-def diagnose(runner: TrialRunner, place: str = "") -> Diagnosis:
+def diagnose(runner: TrialRunner, place: str = "", error: str = "") -> Diagnosis:
     """Find the stage at which the reader's calls fail, and a workaround. `place` is the line that
-    the error names, or ''; without it, also find the operator on which the compile fails.
+    the error names, or ''; without it, also find the operator on which the compile fails. An
+    `error` of Inductor's own says so itself: a trial without kernels can fail for another reason.
     """
-    found = _diagnose_stage(runner, place)
+    tried = _find_failing_stage(runner)
+    stage = "Inductor" if tried and _OF_INDUCTOR in error else tried
+    workaround = _EARLIER_STAGES.get(stage, "") if stage == tried else ""
+    found = _diagnose_stage(runner, place, stage, workaround)
     if found.stage != "Inductor" or find_line_number(place):
         return found
     result = runner.run(Remedy(halved=True))
@@ -90,15 +96,13 @@ def runs_without_backend(runner: TrialRunner) -> bool:
     return bool(seen and not seen.error and seen.compiles)
 
 
-def _diagnose_stage(runner: TrialRunner, place: str) -> Diagnosis:
-    stage = _find_failing_stage(runner)
+def _diagnose_stage(runner: TrialRunner, place: str, stage: str, workaround: str) -> Diagnosis:
     if not stage:
         return Diagnosis()
     remedies = rewrites.list_rewrites(read_file(runner), find_line_number(place))
     if stage == "Inductor":
         remedies.append(_NO_FUSION)
     remedies += rewrites.disabled_functions(read_file(runner), find_line_number(place))
-    workaround = _EARLIER_STAGES.get(stage, "")
     tried: list[str] = []
     for remedy in remedies:
         result = runner.run(remedy)
