@@ -3,7 +3,7 @@
 The calls run in processes of their own, in eager and compiled, which take turns. The times are
 those of the machine that built this page, with what else it did meanwhile.
 """
-# tclab: alone timeout=400
+# tclab: alone=true timeout=400
 
 import os
 import tempfile

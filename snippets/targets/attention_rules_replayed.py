@@ -14,7 +14,7 @@ from tclab.capturing.target.sdpa import versions
 from tclab.workshop.verify.attention import replay
 
 answers = replay.read()
-wrong = answers.wrong()
+wrong = answers.find_wrong_calls()
 
 # claim: none-is-wrong
 assert not any(wrong.values())
