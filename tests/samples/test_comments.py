@@ -24,7 +24,7 @@ FROM_THE_END = {"_PATH_RULES"}
 #: a call without its address, a file's name byte by byte, too long, a graph's key, what a
 #: backend that fails says, and what caches say that are off in samples (test_caching.py asks them).
 NOT_SAMPLED = {"_ANSI", "_PATH_RULES", "_OTHER_RULES", "_COLOUR", "_SIGNATURE", "_CALLED",
-               "_ASSERT_FILE", "_COMPILED_GRAPH", "_RAISED", "_OF_OPERATOR",
+               "_ASSERT_FILE", "_COMPILED_GRAPH", "_BACKEND_ERROR", "_OF_OPERATOR",
                "_CACHE_EVENT", "_UNCACHED_FUNCTION", "_UNCACHED_OPERATOR", "_HEADER"}  # fmt: skip
 
 

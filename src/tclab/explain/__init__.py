@@ -113,10 +113,15 @@ def _explain_named(request: ExplainRequest, on_step: OnStep, warnings: WarningLo
         with warning_log.collecting(warnings):
             on_step(Step(f"importing {where}"))
             with contextlib.ExitStack() as imported:
-                with uncalled.recording() as made:
+                with uncalled.recording() as compile_calls:
                     module = imported.enter_context(load.import_module(where))
                     named = subject.find(
-                        module, where, name, request.inputs, grad=request.backward, made=made
+                        module,
+                        where,
+                        name,
+                        request.inputs,
+                        grad=request.backward,
+                        compile_calls=compile_calls,
                     )
                 on_step(Step("importing PyTorch's compiler"))
                 preload.import_compiler(cpu=request.target is None)

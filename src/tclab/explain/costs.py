@@ -28,11 +28,11 @@ _CLOSE = 1.5  # if two parts differ by less than this factor, either of them may
 
 @dataclass(frozen=True)
 class MeasuredCosts:
-    """Measured seconds on the host: for entering a compiled graph, for entering a graph that needs
-    gradients together with its backward, for one launch of a generated kernel, and for one library
-    call. `attained` maps a kind of work (`work_kind`) to the median of the least seconds divided by
-    the measured seconds of a call; for ``launches`` these are seconds of the host. The other fields
-    say where and when.
+    """The seconds that were measured on the host: for entering a compiled graph, for entering a
+    graph that needs gradients together with its backward, for one launch of a generated kernel, and
+    for one library call. `attained` maps a kind of work (`work_kind`) to the median of the least
+    seconds divided by the measured seconds of a call; for ``launches`` these are seconds of the
+    host. The other fields say where and when this was measured.
     """
 
     graph: float

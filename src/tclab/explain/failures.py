@@ -64,8 +64,8 @@ def eager_error(subject: Subject, backward: bool) -> BaseException | None:
 def explain_function_error(
     subject: Subject, alone: TrialResult, runner: TrialRunner
 ) -> ExplainError:
-    """Return the error for a function that raises without torch.compile; `alone` is the result of
-    that run.
+    """Return the error for a function that raises without torch.compile. `alone` is the result of
+    the run without torch.compile.
     """
     place, cause = alone.place or subject.place, f"{subject.title} raised: {alone.error}"
     if step := failing.advise_larger_example(runner, alone.error, compiled=False):

@@ -192,7 +192,7 @@ def causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 # Explanation: Dynamo failed to run FX node with fake tensors: call_function f(): got TypeError('…')
-_RAISED = re.compile(r"with fake tensors: .*: got (\w+\(.+\))$")
+_FAKE_TENSOR_ERROR = re.compile(r"with fake tensors: .*: got (\w+\(.+\))$")
 
 
 def last_line(error: BaseException) -> str:
@@ -203,7 +203,7 @@ def last_line(error: BaseException) -> str:
     text = "".join(traceback.format_exception_only(type(error), error))
     lines = [line.strip() for line in text.splitlines() if line.strip()] or [type(error).__name__]
     said = " ".join(lines[: 1 + lines[0].endswith(":")])
-    raised = next(filter(None, map(_RAISED.search, lines[1:])), None)
+    raised = next(filter(None, map(_FAKE_TENSOR_ERROR.search, lines[1:])), None)
     return scrub(f"{said}: {raised[1]}" if raised else said)[:400]
 
 

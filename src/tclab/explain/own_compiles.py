@@ -35,24 +35,26 @@ _CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset)
 @dataclass(frozen=True)
 class ReachableCompiles:
     """The compiled objects that a call can reach; `compiles` says whether the code itself calls
-    torch.compile. `made` are the compiles made at import whose original a call can reach.
+    torch.compile. `compile_calls` are the calls of torch.compile at import whose originals a call
+    of the function can reach.
     """
 
     objects: tuple[Any, ...] = ()
     compiles: bool = False
-    made: tuple[CompileCall, ...] = ()
+    compile_calls: tuple[CompileCall, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.objects) or self.compiles or bool(self.made)
+        return bool(self.objects) or self.compiles or bool(self.compile_calls)
 
 
 NOTHING = ReachableCompiles()
 
 
-def find(value: object, made: Iterable[CompileCall] = ()) -> ReachableCompiles:
+def find(value: object, compile_calls: Iterable[CompileCall] = ()) -> ReachableCompiles:
     """Visit the objects that a call of `value` can reach (attributes, elements, closures and named
-    globals) and return the compiled ones. A compile in `made` also counts if its original is
-    reached, unless `value` is a part of the original, because then the file compiles the original.
+    globals) and return the compiled ones. A call in `compile_calls` also counts if the object that
+    it compiled is reached, unless `value` is a part of this object, because then the file compiles
+    more than `value`.
     """
     objects: list[object] = []
     compiles = False
@@ -64,7 +66,7 @@ def find(value: object, made: Iterable[CompileCall] = ()) -> ReachableCompiles:
             compiles = compiles or _calls_compile(each)
     idents = set(map(id, reached))
     part = id(getattr(value, "__func__", value))
-    kept = (m for m in made if id(getattr(m.original, "__self__", m.original)) in idents)
+    kept = (m for m in compile_calls if id(getattr(m.original, "__self__", m.original)) in idents)
     return ReachableCompiles(
         tuple(objects),
         compiles,
@@ -168,8 +170,8 @@ def summarize(
     from tclab.capturing.read.frames import failed_compiles
     from tclab.capturing.trace import names
 
-    made = [each.result for each in own.made]
-    every = (*own.objects, *made, *find(subject).objects)
+    results = [each.result for each in own.compile_calls]
+    every = (*own.objects, *results, *find(subject).objects)
     objects = {id(each): each for each in every}
     tried = {event.compile_id for event in capture.trace.select(names.METRICS)}
     limits = [name_around(item.location) for item in capture.breaks if item.gb_id == LIMIT]
@@ -230,26 +232,26 @@ def _running_original(own: ReachableCompiles, call: Callable[[], object]) -> str
     """Return the uncompiled original that runs in place of its compiled form, and where it runs; ''
     if there is none.
     """
-    recorded = {id(each.result) for each in own.made}
+    recorded = {id(each.result) for each in own.compile_calls}
     others = (
         CompileCall(original, each)
         for each in own.objects
         if id(each) not in recorded and (original := find_original(each)) is not None
     )
     with seeded():
-        found = find_running_original(call, (*own.made, *others))
+        found = find_running_original(call, (*own.compile_calls, *others))
     if found is None:
         return ""
     compiled, place = found
-    made = f" ({compiled.place})" if compiled.place else ""
+    where = f" ({compiled.place})" if compiled.place else ""
     if compiled.is_in_place:
         return (
-            f"the uncompiled `{compiled.name}.forward` is called at {place}; Module.compile{made} "
+            f"the uncompiled `{compiled.name}.forward` is called at {place}; Module.compile{where} "
             "changes the call of the module, and not its forward"
         )
     return (
         f"the uncompiled `{compiled.name}` is called at {place}; what torch.compile made of it"
-        f"{made} is not"
+        f"{where} is not"
     )
 
 

@@ -69,11 +69,11 @@ def find(
     specs: Sequence[Spec],
     *,
     grad: bool,
-    made: Sequence[CompileCall] = (),
+    compile_calls: Sequence[CompileCall] = (),
 ) -> Subject:
     """Return the object `name` of a file or module as something to call, with the calls to make.
-    `made` are the compiles made at import; the compiles that a factory makes are added when it is
-    called.
+    `compile_calls` are the calls of torch.compile at import; those that a factory makes are added
+    when the factory is called.
     """
     place = f"{where}:{name}"
     given = find_object(module, name, where)
@@ -83,7 +83,7 @@ def find(
     function = inner.forward if is_module(inner) else inner
     inputs.check_fit(function, calls(), place)
     remarks = (*remarks, *_generator_remark(function))
-    return Subject(name, place, value, calls, remarks, own_compiles.find(value, made))
+    return Subject(name, place, value, calls, remarks, own_compiles.find(value, compile_calls))
 
 
 def _generator_remark(function: Callable[..., object]) -> tuple[str, ...]:

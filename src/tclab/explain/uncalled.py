@@ -1,5 +1,6 @@
 """Find compiled objects whose uncompiled originals run in their place: a bound method stored before
-the compile, a loop variable that is thrown away, a `forward` that is called directly.
+the compile; a compiled module that is only assigned to a loop variable; a `forward` that is called
+directly.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class CompileCall:
 
 @contextmanager
 def recording() -> Iterator[list[CompileCall]]:
-    """Record the calls of torch.compile and Module.compile in the block."""
+    """Yield a list to which each call of torch.compile and Module.compile in the block is added."""
     import torch
 
     found: list[CompileCall] = []

@@ -21,8 +21,8 @@ _SERIES = 6  # colours in tclab.css
 
 @dataclass(frozen=True)
 class CallNode:
-    """A function in the tree: its name, the index of its caller (None for a root), its stage and
-    its place, ``FILE:LINE``.
+    """A function in the tree. `caller` is the index of its caller; None for a root. `place` is
+    where the function is defined, ``FILE:LINE``.
     """
 
     name: str
@@ -31,12 +31,12 @@ class CallNode:
     place: str
 
 
-def svg(calls: Sequence[CallNode], title: str, torch_git: str = "") -> Html:
+def svg(calls: Sequence[CallNode], title: str, torch_commit: str = "") -> Html:
     """Return the drawing; each function links to its line in PyTorch's repository."""
     depths = _depths(calls)
     stages = list(dict.fromkeys(call.stage for call in calls))
     rows = [
-        _draw_row(call, number, depths[number], stages.index(call.stage), torch_git)
+        _draw_row(call, number, depths[number], stages.index(call.stage), torch_commit)
         for number, call in enumerate(calls)
     ]
     edges = tag("g", *_draw_edges(calls, depths), class_="tclab-edges", aria_hidden="true")
@@ -79,10 +79,10 @@ def _draw_edges(calls: Sequence[CallNode], depths: Sequence[int]) -> Iterator[Ht
             yield markup('<path d="M{} {}V{}H{}"/>', x, y, target_y, target_x)
 
 
-def _draw_row(call: CallNode, number: int, depth: int, stage: int, torch_git: str) -> Html:
+def _draw_row(call: CallNode, number: int, depth: int, stage: int, torch_commit: str) -> Html:
     x, y = _x(depth), _y(number)
     path, _, line = call.place.rpartition(":")
-    url = commit_url(torch_git, path, int(line))
+    url = commit_url(torch_commit, path, int(line))
     colour = f"fill:var(--tclab-series-{stage % _SERIES})"
     stage_and_place = esc(f"{call.stage} · {call.place.rsplit('/', 1)[-1]}")
     elements = (

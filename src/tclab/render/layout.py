@@ -121,7 +121,7 @@ def make_scene(nodes: Sequence[Node]) -> Scene:
 
 
 def _returned_names(nodes: Sequence[Node]) -> frozenset[str]:
-    """Return the nodes that get a mark because the output node is not drawn."""
+    """Return the names of the nodes that get a mark because the output node is not drawn."""
     outputs = [n for n in nodes if n.op == "output"]
     names = {name for n in outputs for name in n.inputs}
     return frozenset(names) if len(names) > MOST_OUTPUT_LINKS else frozenset()
@@ -129,7 +129,7 @@ def _returned_names(nodes: Sequence[Node]) -> frozenset[str]:
 
 def _add_input_boxes(
     node: Node,
-    names: Sequence[str],
+    reader_names: Sequence[str],
     row: Mapping[str, int],
     place: Mapping[str, int],
     returned_names: frozenset[str],
@@ -140,14 +140,14 @@ def _add_input_boxes(
     in row 0.
     """
     is_returned = node.name in returned_names
-    reader_rows = sorted({row[name] for name in names})
+    reader_rows = sorted({row[name] for name in reader_names})
     if not reader_rows:
         boxes.append(Box(node, 0, returned=is_returned))
     for reader_row in reader_rows:
         boxes.append(
             Box(node, reader_row - 1, is_repeat=reader_row != reader_rows[0], returned=is_returned)
         )
-        links.extend((len(boxes) - 1, place[n]) for n in names if row[n] == reader_row)
+        links.extend((len(boxes) - 1, place[n]) for n in reader_names if row[n] == reader_row)
 
 
 def lay_out(drawing: Scene) -> Layout:

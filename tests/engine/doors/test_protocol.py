@@ -244,11 +244,11 @@ def test_what_a_worker_lacks_is_said_in_words(there, requirements, says):
 def test_this_python_announces_itself_as_it_is(lab, tmp_path):
     import sys
 
-    asked = announcements.measure_in(sys.executable, tmp_path)
+    asked = announcements.measure_environment(sys.executable, tmp_path)
     assert asked == announcements.measure()
     here = lab.plan().here
     assert announcements.match_environment(
         announcements.announce([asked], 2), Requirements(like=here)
     ) == (0, "")
     with pytest.raises(TclabError, match="cannot be used"):
-        announcements.measure_in("/bin/false", tmp_path)
+        announcements.measure_environment("/bin/false", tmp_path)

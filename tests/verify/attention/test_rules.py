@@ -85,7 +85,7 @@ def test_every_rule_names_its_place_in_the_source(version: versions.Version) -> 
 ASKED = {
     "cudnn": """
         cudnn.cudnn_9                    2.11 2.12 2.13 2.14 2.15
-        cudnn.switched_on                2.11 2.12 2.13 2.14 2.15
+        cudnn.not_switched_off           2.11 2.12 2.13 2.14 2.15
         shared.four_dimensions           2.11 2.12 2.13 2.14 2.15
         cudnn.not_deterministic          2.11 2.12 2.13 2.14 2.15
         cudnn.low_precision              2.11 2.12 2.13 2.14 2.15
@@ -106,7 +106,7 @@ ASKED = {
         cudnn.training                                  2.14 2.15
     """,
     "flash": """
-        flash.switched_on                2.11 2.12 2.13 2.14 2.15
+        flash.not_switched_off           2.11 2.12 2.13 2.14 2.15
         shared.four_dimensions           2.11 2.12 2.13 2.14 2.15
         flash.no_mask                    2.11 2.12 2.13 2.14 2.15
         flash.head_size                  2.11 2.12 2.13 2.14 2.15
@@ -123,7 +123,7 @@ ASKED = {
         flash.grid_size                                      2.15
     """,
     "efficient": """
-        efficient.switched_on            2.11 2.12 2.13 2.14 2.15
+        efficient.not_switched_off       2.11 2.12 2.13 2.14 2.15
         efficient.hardware               2.11 2.12 2.13 2.14 2.15
         shared.four_dimensions           2.11 2.12 2.13 2.14 2.15
         efficient.head_sizes             2.11 2.12 2.13 2.14 2.15

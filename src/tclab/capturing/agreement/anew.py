@@ -46,7 +46,9 @@ class ComparisonAnew(Comparison):
     def begin_anew(
         cls, program: Program, backward: bool, make_uncompiled: Make, make: MakeWith
     ) -> ComparisonAnew:
-        """Begin the comparison of a program that runs unchanged."""
+        """Begin the comparison of a program that runs unchanged, with its own calls of
+        torch.compile.
+        """
         world = World.from_function(*program)
         how: dict[str, Any] = {"make_uncompiled": make_uncompiled, "make": make}
         return cls(world, world, runs.RandomState(), backward, **how)
@@ -61,7 +63,7 @@ class ComparisonAnew(Comparison):
         return self._run_uncompiled()
 
     def eager_again(self) -> Observation:
-        """Make the calls without torch.compile once more, with new memory filled."""
+        """Make the calls without torch.compile once more, with a fixed value in all new memory."""
         return self._run_uncompiled(runs.filling_memory())
 
     def _run_uncompiled(self, mode: runs.Mode | None = None) -> Observation:
@@ -70,7 +72,7 @@ class ComparisonAnew(Comparison):
             return runs.run_eager(world, self.random_state, self.backward, mode)
 
     def compiled(self, options: Mapping[str, Any], *, eager_random: bool = True) -> Observation:
-        """Make the program anew and make its calls; the program compiles its parts with
+        """Make the program anew, and make its calls. The program compiles its parts with
         `options`.
         """
         with ExitStack() as stack:
@@ -87,7 +89,7 @@ class ComparisonAnew(Comparison):
         return found
 
     def _wrapping_differs(self) -> bool:
-        """Return whether the results differ even if nothing is compiled, so that the objects that
+        """Return whether the results differ even if nothing is compiled: then the objects that
         torch.compile returns only call their originals.
         """
         with torch.compiler.set_stance("force_eager"):

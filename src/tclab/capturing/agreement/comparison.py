@@ -61,9 +61,9 @@ class Comparison:
         self.observed.add_result(result, self.world)
 
     def agreement(self, options: Mapping[str, Any]) -> Agreement:
-        """Make the calls in eager, from the same start, and compare the results. `options` are the
-        capture's options of torch.compile, which compiles that search for the cause of a difference
-        use, too.
+        """Make the calls in eager, from the same start state, and compare the results. `options`
+        are the options that the capture gave to torch.compile. The compiles that search for the
+        cause of a difference use the same options.
         """
         self.world.contents = [each.get() for each in self.world.variables]
         self.observed.add_state(self.world)
@@ -124,7 +124,7 @@ class Comparison:
         return stages.explain_difference(found.differences, differs, self._first_operator)
 
     def _first_operator(self, backend: str) -> operators.Operator | None:
-        """Return the first operator that differs at the stage of a backend; None if the graphs
+        """Return the first operator whose result differs with this backend; None if the graphs
         cannot be run alone.
         """
         try:
@@ -146,23 +146,25 @@ class Comparison:
     # ----------------------------------------------------------------------- the runs
 
     def eager(self) -> Observation:
-        """Make the calls without the compiler, from the copied start."""
+        """Make the calls without the compiler, on a copy of the saved start state."""
         return runs.run_eager(self.uncompiled_start(), self.random_state, self.backward)
 
     def eager_again(self) -> Observation:
-        """Make the calls without the compiler and with new memory filled, so that a result that
-        depends on unwritten memory differs.
+        """Make the calls without the compiler, and with a fixed value in all new memory. A result
+        that depends on unwritten memory then differs.
         """
         state = self.random_state
         return runs.run_eager(self.start.copy(), state, self.backward, runs.filling_memory())
 
     def compiled(self, options: Mapping[str, Any], *, eager_random: bool = True) -> Observation:
-        """Compile anew and make the calls from the start."""
+        """Compile anew, and make the calls on a copy of the saved start state."""
         world = self.start.copy()
         return runs.run_compiled(world, self.random_state, self.backward, options, eager_random)
 
     def reference(self, noisy_runs: int) -> Reference:
-        """Make the calls in float64; return NO_REFERENCE if the function does not accept it."""
+        """Make the calls in float64; return NO_REFERENCE if the function does not accept this
+        type.
+        """
         exact, eps = self._run_in_float64()
         if exact.error:
             return NO_REFERENCE

@@ -23,7 +23,9 @@ _MORE = ("strides", "aliasing", "requires_grad")
 
 @dataclass
 class Findings:
-    """The differences, and the largest distances of values that count as equal."""
+    """The differences between two observations, and the largest distances of values that count as
+    equal.
+    """
 
     differences: list[Difference] = field(default_factory=list)
     ulps: int = 0
@@ -47,7 +49,7 @@ class Findings:
 
 @dataclass(frozen=True)
 class Reference:
-    """The observed calls in float64: exact ones, and ones with rounding noise of the precision
+    """The observed calls in float64: one exact run, and runs with rounding noise of the precision
     `eps`.
     """
 
@@ -74,8 +76,8 @@ NO_REFERENCE = Reference(Observation(), (), 0.0)
 def compare_observations(
     eager: Observation, compiled: Observation, reference: Reference | None = None
 ) -> Findings:
-    """Compare every result and the state. Without a reference two values are equal only if they are
-    at most a few units in the last place apart.
+    """Compare every result and the state. Without a reference, two values count as equal only if
+    they differ by at most a few units in the last place.
     """
     held = Findings()
     # if a call raised, the results of earlier calls are not compared

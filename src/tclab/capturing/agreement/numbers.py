@@ -29,11 +29,11 @@ NEAR = 4
 
 @dataclass(frozen=True)
 class Distance:
-    """The distance of two results: `wrong` marks the elements that differ. `ulps` is the largest
-    distance of two elements in units in the last place; `error` and `eager_error` are the largest
-    distances of the compiled and of eager's result from float64, relative to the largest value;
-    None without float64. `is_zero` says that all values would be 0 without rounding; then both
-    errors are absolute, because they cannot be relative to 0.
+    """The distance of two results. `wrong` marks the elements that differ. `ulps` is the largest
+    distance of two elements, in units in the last place. `error` and `eager_error` are the largest
+    distances of the compiled result and of eager's result from float64, relative to the largest
+    value; they are None without float64. `is_zero` says that all values would be 0 without
+    rounding. Then both errors are absolute, because they cannot be relative to 0.
     """
 
     wrong: torch.Tensor
@@ -45,8 +45,8 @@ class Distance:
 
 @dataclass(frozen=True)
 class Samples:
-    """A result computed in float64: once exactly, and in several runs in which each operator's
-    arguments are changed by a random unit in the last place of the precision `eps`.
+    """The values of one result in float64: from an exact run, and from several runs in which each
+    operator's arguments are changed by a random unit in the last place of the precision `eps`.
     """
 
     exact: torch.Tensor
@@ -69,8 +69,8 @@ def distance(eager: torch.Tensor, compiled: torch.Tensor) -> Distance:
 def distance_by_reference(
     eager: torch.Tensor, compiled: torch.Tensor, samples: Samples | None
 ) -> Distance:
-    """Return the distance of two tensors, measured against float64. Without `samples` a larger
-    distance, relative to the largest value, counts as rounding.
+    """Return the distance of two tensors, measured against float64. Without `samples`, a larger
+    distance counts as rounding; it is relative to the largest value.
     """
     plain = distance(eager, compiled)
     left, right = to_double(eager), to_double(compiled)

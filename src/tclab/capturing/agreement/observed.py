@@ -27,7 +27,7 @@ class ObservedValue:
 
 @dataclass
 class Observation:
-    """The results of calls and the state after them, by name. `error` is the error that a call
+    """The results of calls and the state after the calls, by name. `error` is the error that a call
     raised, or ''.
     """
 
@@ -79,7 +79,9 @@ def _facts(tensor: torch.Tensor, owner: str) -> dict[str, str]:
 
 
 def _strides(tensor: torch.Tensor) -> tuple[int, ...]:
-    """Return the strides of a tensor without those of dimensions of size 1, which do not matter."""
+    """Return the strides of a tensor, without the strides of dimensions of size 1, because these do
+    not matter.
+    """
     sized = zip(tensor.shape, tensor.stride())
     return tuple(stride if size > 1 else 0 for size, stride in sized) if tensor.numel() else ()
 

@@ -27,15 +27,15 @@ _FAR = 1024
 
 @dataclass(frozen=True)
 class Operator:
-    """An operator by its name in the graph, and the user's line that it comes from, if known."""
+    """An operator, with its name in the graph and the user's line from which it comes, if known."""
 
     name: str
     line: SourceLine | None
 
 
 def find_unmatched(run: RunWith, found: Sequence[torch.Tensor], *, dynamo: bool) -> Operator | None:
-    """Return the first operator in Dynamo's or ATen's graphs whose result is not among eager's
-    results, which are `found`.
+    """Return the first operator whose result is not among `found`, the results of eager's
+    operators. It is an operator of Dynamo's graphs with `dynamo`, else of the ATen graphs.
     """
     calls: list[GraphCall] = []
     run(
@@ -137,8 +137,8 @@ def _name(target: Any) -> str:
 
 
 def _line(node: fx.Node) -> SourceLine | None:
-    """Return the innermost line of the user's code; for a node without one, use the nearest node
-    before it.
+    """Return the innermost line of the user's code from which a node comes. For a node without a
+    line, return the line of the nearest node before it.
     """
     at: fx.Node = node
     while not at.stack_trace and at.prev.op != "root":

@@ -89,7 +89,7 @@ def is_users_object(value: Any) -> bool:
 
 
 def is_users_class(cls: type) -> bool:
-    """Return whether a class is defined in the user's code."""
+    """Return whether this class is defined in the user's code."""
     module = sys.modules.get(cls.__module__)
     file = getattr(module, "__file__", None)
     return file is not None and user_lines.is_user_file(file)
@@ -115,8 +115,8 @@ def deep_copy(value: Any, convert: Convert | None = None) -> Any:
 
 
 def _is_strided(tensor: torch.Tensor) -> bool:
-    """Return whether a tensor is a plain view of its storage, and not a wrapper of other tensors,
-    sparse or quantized.
+    """Return whether a tensor is a plain view of its storage: it is not sparse, not quantized, and
+    no wrapper of other tensors.
     """
     plain = type(tensor) in _PLAIN or (
         type(tensor).__torch_dispatch__ is torch.Tensor.__torch_dispatch__

@@ -1,9 +1,9 @@
 """Define a *world*: a function, the arguments of its calls, and the outside variables that it
 reaches.
 
-A copy of a world lets the same calls start from the same state again. The variables are globals and
-closure variables of the user's functions. While calls use a copy, the variables have the copied
-values; afterwards they have their own values again.
+A copy of a world lets the same calls start from the same state again. The outside variables are
+globals and closure variables of the user's functions. While calls use a copy of a world, these
+variables have the copied values; afterwards they have their own values again.
 """
 
 from __future__ import annotations
@@ -168,8 +168,8 @@ def _reachable_functions(fn: Callable[..., Any]) -> Iterator[FunctionType]:
 
 
 def _caches(fn: Callable[..., Any]) -> list[Any]:
-    """Return the functions with a functools cache that a call can reach. They are functions called
-    by name, and methods of classes called by name.
+    """Return the functions with a functools cache that a call can reach: functions called by name,
+    and methods of classes called by name.
     """
     reached = [
         fn,

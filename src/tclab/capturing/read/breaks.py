@@ -44,7 +44,7 @@ _PREAMBLE = ("Encountered graph break", "Failed to handle graph break gracefully
 _FAILED = "WON'T CONVERT "
 # backend='inductor' raised:
 # RuntimeError: no kernel for this
-_RAISED = re.compile(r"backend='.*' raised:\s+(?P<error>.+)")
+_BACKEND_ERROR = re.compile(r"backend='.*' raised:\s+(?P<error>.+)")
 #     Original traceback:
 #       File "/reader/functions.py", line 18, in forward
 _OF_OPERATOR = re.compile(r"^ *Original traceback:\n(?P<stack>(?:.+\n)+)", re.MULTILINE)
@@ -70,8 +70,9 @@ def read_breaks(trace: Trace) -> Breaks:
 
 
 def runs_at_breaks(trace: Trace) -> dict[str, int]:
-    """Map the line of each break, ``file:line``, to the runs in the first call of the graphs that
-    end there. A function that Dynamo inlines breaks its caller first, which does not come so far.
+    """Map the line of each break, ``file:line``, to the number of times that graphs ending at this
+    line ran in the first call. A break in a function that Dynamo inlines first ends the graph of
+    the caller, and this graph does not reach the line of the break.
     """
     runs, frames = runs_in_first_call(trace) or {}, frames_by_compile(trace)
     counts: Counter[str] = Counter()
@@ -109,8 +110,8 @@ def _stack_of_break(
     message: str, stack: tuple[SourceLine, ...], frame: Frame | None
 ) -> tuple[SourceLine, ...]:
     """Return the lines of a break's stack from the compiled frame inwards. If the backend failed on
-    an operator, return the operator's lines. PyTorch's stack may lack the compiled frame: then
-    return the frame's first line, and the line of the break that the message begins with.
+    an operator, return the operator's lines. PyTorch's stack may lack the compiled frame. Then
+    return the frame's first line, and the line of the break with which the message begins.
     """
     if operator := _OF_OPERATOR.search(message):
         return printed_stack(textwrap.indent(textwrap.dedent(operator["stack"]), "  "))
@@ -172,7 +173,7 @@ def _headline(message: str) -> str:
     """Return the line of the message that names the kind of break, the last one before the
     explanation.
     """
-    if raised := _RAISED.match(message):
+    if raised := _BACKEND_ERROR.match(message):
         return f"the compile failed: {raised['error']}"
     head = message.split("\n  Explanation: ")[0]
     lines = [line.strip() for line in head.splitlines() if line.strip()]

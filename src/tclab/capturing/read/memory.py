@@ -26,7 +26,7 @@ def read_memory_run(label: str, events: Sequence[ProfilerEvent]) -> MemoryRun:
     """Return the phases whose names begin with `MARK`, each with the allocated bytes after every
     allocation and release.
 
-    Bytes count from 0 at the begin, so that releasing earlier memory gives negative numbers.
+    The bytes are 0 at the beginning, so that they become negative when earlier memory is released.
     """
     moments = [e for e in events if e.get("name") == _MEMORY]
     moments.sort(key=lambda event: (event["ts"], event["args"].get("Ev Idx", 0)))

@@ -141,7 +141,8 @@ def operator_name(node: Node) -> str:
 
 def is_product(node: Node) -> bool:
     """Return whether the node is, or may contain, a matrix product, a convolution or an attention.
-    An operator outside of ATen may, and so may one whose mask decides the number of scores.
+    An operator outside of ATen may contain one, and so may an operator whose mask decides the
+    number of scores.
     """
     name = operator_name(node)
     if not name or _LIKE.get(name, name) in _load_formulas():

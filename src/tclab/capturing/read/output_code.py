@@ -23,7 +23,8 @@ _HANDLE = re.compile(r"# \[Provenance debug handles\] (\S+)")
 _HANDLE_LINE = re.compile(rf"^\s*{_HANDLE.pattern}\n", re.MULTILINE)
 #             # Topologically Sorted Source Nodes: [matmul], Original ATen: [aten.mm]
 _SOURCES = re.compile(r"^ *# Topologically Sorted Source Nodes: \[(\w[\w, ]*)\]")
-#: The most lines from that comment to its call: a stream, and what else is prepared.
+#: The comment with the sources stands at most this number of lines above the kernel's call. The
+#: lines between them get the stream and prepare arguments.
 _MOST_BETWEEN = 4
 # triton_per_fused_relu_sum_0
 _NUMBER = re.compile(r"_\d+$")
@@ -57,9 +58,9 @@ class Definition:
 
 @dataclass(frozen=True)
 class OutputCode:
-    """One output file. `calls` are the calls in its functions, top to bottom; `graph` is the
-    post-grad graph that Inductor compiled, and `kernel_nodes` the nodes of it that each call
-    computes.
+    """One output file. `calls` are the calls in its functions, top to bottom. `graph` is the
+    post-grad graph that Inductor compiled. `kernel_nodes` names the nodes of this graph that each
+    call computes.
 
     A file that is not Python (the C++ wrapper) has no definitions and no calls.
     """
@@ -174,8 +175,8 @@ class OutputCode:
         return comment_lines
 
     def sources_of_call(self, call: ast.Call) -> list[str]:
-        """Return the names of the nodes that the comment above a call names: those of Dynamo's
-        graph, or of this one for a gradient. Inductor writes it for a GPU.
+        """Return the names of the nodes in the comment that Inductor, for a GPU, writes above a
+        call. They are nodes of Dynamo's graph, or, for a gradient, nodes of this graph.
         """
         for text in reversed(self.lines[: call.lineno - 1][-_MOST_BETWEEN:]):
             if found := _SOURCES.search(text):

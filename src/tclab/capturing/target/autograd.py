@@ -197,19 +197,19 @@ class _Tracebacks:
 
     def enter_node(self, node: Node) -> None:
         if self.active:
-            fx_traceback.set_stack_trace(_make_traceback(node))
+            fx_traceback.set_stack_trace(_forward_traceback(node))
             fx_traceback.set_grad_fn_seq_nr(node._sequence_nr())
             _call_if_defined("_mark_autograd_backward")
 
     def leave_node(self, node: Node) -> None:
         if self.active:
-            special = [*_make_traceback(node), fx_traceback.GRADIENT_ACC_SPECIAL_STACK]
+            special = [*_forward_traceback(node), fx_traceback.GRADIENT_ACC_SPECIAL_STACK]
             fx_traceback.set_stack_trace(special)
             fx_traceback.reset_grad_fn_seq_nr()
             _call_if_defined("_reset_autograd_backward")
 
 
-def _make_traceback(node: Node) -> list[str]:
+def _forward_traceback(node: Node) -> list[str]:
     return node.metadata.get("traceback_", [])
 
 

@@ -1,4 +1,4 @@
-"""Find the user's line for a refusal to name, as ``file:line (code)``."""
+"""Find the user's line that a refusal names, as ``file:line (code)``."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """Trace ordinary CPU code as if it ran on the target: each input is a fake tensor on ``cuda:0``.
 
 Dynamo sees tensors of the target from the start, so `x.device`, decompositions, autograd and
-Inductor's passes have the same results as on the GPU. A factory (a function such as ``torch.zeros``
-that makes a tensor) without ``device=`` makes it on the target, as under
-``torch.set_default_device("cuda")``. A single number (``torch.tensor(8.0)``) stays on the CPU, as
-in a program for a GPU, where operations accept it beside tensors of the GPU; `move_numbers` moves
-it as well.
+Inductor's passes have the same results as on the GPU. A *factory* is a function such as
+``torch.zeros`` that makes a tensor. Without ``device=`` a factory makes its tensor on the target,
+as under ``torch.set_default_device("cuda")``. A single number (``torch.tensor(8.0)``) stays on the
+CPU, because in a program for a GPU, too, operations accept such a number beside tensors of the GPU.
+With `move_numbers`, single numbers are moved as well.
 """
 
 from __future__ import annotations
@@ -68,9 +68,10 @@ def making_tensors_on_target(
 
 
 def _mark_numbers(original: Any) -> Any:
-    """Wrap Dynamo's function that makes a fake tensor. Mark numbers that Dynamo wraps as tensors (a
-    float under ``dynamic=True``), which stay on the CPU. Keep a copy of each input's metadata,
-    because a write to the input in the graph changes it.
+    """Wrap Dynamo's function that makes a fake tensor. The wrapper marks the numbers that Dynamo
+    turns into tensors (a float under ``dynamic=True``), because these stay on the CPU. It also
+    keeps a copy of each input's metadata, because a write to the input in the graph changes the
+    metadata.
     """
 
     def wrap(value: Any, *args: Any, is_tensor: bool, **kwargs: Any) -> Any:
@@ -90,9 +91,9 @@ def _same_tensor(fake: FakeTensor) -> torch.Tensor:
         return fake.detach().requires_grad_(fake.requires_grad)
 
 
-def _before_writes(fake: Any) -> Any:
+def _input_before_writes(fake: Any) -> Any:
     """Return an input with the metadata from before Dynamo traced the graph. A write in the graph
-    can change its shape, or make it require a gradient.
+    can change the input's shape, or make the input require a gradient.
     """
     version, unwritten = getattr(fake, "_tclab_unwritten", (None, fake))
     return fake if version == getattr(fake, "_version", None) else unwritten
@@ -132,7 +133,9 @@ def _wrap_dispatch(original: Any) -> Any:
 
 
 def _wrap_describe_tensor(original: Any) -> Any:
-    """Describe a CPU tensor as a tensor of the target if it is moved there, or marked."""
+    """Wrap `describe_tensor`, so that it describes a CPU tensor as a tensor of the target if inputs
+    are moved to the target, or if the tensor is marked for the target.
+    """
 
     def describe_tensor(self: Any, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
         description = original(self, tensor, *args, **kwargs)
@@ -200,8 +203,8 @@ def _moves_to_target(node: fx.Node) -> bool:
 
 
 def _factories_behind(node: Any) -> frozenset[int] | None:
-    """Return the numbers of the factories that a node is computed from; None if an input takes
-    part.
+    """Return the numbers of the factories from whose tensors a node is computed; None if an input
+    takes part.
     """
     numbers: set[int] = set()
     seen: set[fx.Node] = set()
@@ -306,13 +309,13 @@ def replace_target_by_cpu(value: Any) -> Any:
 
 
 def fake_inputs(module: fx.GraphModule, inputs: list[Any]) -> list[Any]:
-    """Return the graph's inputs as Dynamo traced them: fake tensors of the target; symbols and
-    numbers as in `inputs`. A tensor that Dynamo made of a number stays real, as for Inductor,
-    because the next trace reads its value.
+    """Return the graph's inputs as Dynamo traced them. Tensors are fake tensors of the target;
+    symbols and numbers are those in `inputs`. A tensor that Dynamo made of a number stays real, as
+    for Inductor, because the next trace reads its value.
     """
     placeholders = [n for n in module.graph.nodes if n.op == "placeholder"]
     return [
-        _before_writes(node.meta["example_value"])
+        _input_before_writes(node.meta["example_value"])
         if isinstance(real, torch.Tensor) and not _is_number(real)
         else real
         for node, real in zip(placeholders, inputs)

@@ -48,9 +48,9 @@ _EXACT = frozenset(_EXACT_NAMES.split())
 
 
 class Float64Mode(TorchDispatchMode):
-    """Computes in float64 during the block. `eps` is the relative precision of the coarsest type
-    that the code used. `noise` is a relative precision, too. If it is not 0, the arguments of
-    operators that round are changed at random by up to this share.
+    """A mode that computes in float64 during its block. `eps` is the relative precision of the
+    coarsest type that the code used. `noise` is a relative precision, too. If it is not 0, the
+    arguments of operators that round are changed at random by up to this share.
     """
 
     def __init__(self, noise: float = 0.0, seed: int = 0) -> None:
@@ -74,8 +74,8 @@ class Float64Mode(TorchDispatchMode):
         writes = any(map(_is_written, func._schema.arguments))
         views = any(each.alias_info for each in func._schema.returns) and not writes
         name = func._schema.name.partition("::")[2].rstrip("_")
-        rounds = bool(self.noise) and not views and name not in _EXACT
-        args, kwargs = self._widen_arguments(func, args, kwargs, rounds)
+        operator_rounds = bool(self.noise) and not views and name not in _EXACT
+        args, kwargs = self._widen_arguments(func, args, kwargs, operator_rounds)
         out = func(*args, **kwargs)
         if views or writes:
             return out
@@ -99,12 +99,12 @@ class Float64Mode(TorchDispatchMode):
         return results[0] if len(results) == 1 else results
 
     def _widen_arguments(
-        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], rounds: bool
+        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], operator_rounds: bool
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments in float64, with noise if the operator rounds. A tensor that the
         operator writes to is passed unchanged.
         """
-        changed: Callable[[Any], Any] = self._widen_with_noise if rounds else self._widen
+        changed: Callable[[Any], Any] = self._widen_with_noise if operator_rounds else self._widen
         names = [each.name for each in func._schema.arguments]
         kept = {each.name for each in func._schema.arguments if _is_written(each)}
         return (

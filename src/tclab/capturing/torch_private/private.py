@@ -1,4 +1,5 @@
-"""Define a private name of PyTorch or Triton: its module, the versions that have it, and its use.
+"""Define a private name of PyTorch or Triton: its module, the versions that have the name, and its
+use.
 
 Each module of this package lists the names it uses in a table ``NAMES``. `describe_missing` says
 which of them a new PyTorch lacks; `check` calls it for all tables.
@@ -28,8 +29,8 @@ _DOTTED = re.compile(r"\w+(\.\w+)*")
 
 @dataclass(frozen=True)
 class Private:
-    """A private name: `name` is a dotted path below `module`, to a module or an attribute; `seen`
-    lists the versions that have it, and `use` its purpose in tclab.
+    """A private name. `name` is a dotted path below `module`, to a module or an attribute. `seen`
+    lists the versions that have the name, and `use` says what tclab uses it for.
     """
 
     module: str

@@ -18,7 +18,7 @@ _TORCH_ATOMS = {"dtype", "device", "layout", "memory_format", "Size"}
 
 @dataclass(frozen=True)
 class _Named:
-    """A constant that only shows the name of the object it replaces."""
+    """A constant that only shows the name of the object that it replaces."""
 
     name: str
 

@@ -1,5 +1,5 @@
-"""Read the records of PyTorch's structured trace, from a handler or from a log that PyTorch wrote
-for TORCH_TRACE.
+"""Read the records of PyTorch's structured trace. They come from a logging handler, or from a log
+that PyTorch wrote for TORCH_TRACE.
 
 A log is text: a line with a header and JSON begins a record, and lines that begin with a tab are
 its payload. https://github.com/meta-pytorch/tlparse documents the format.
@@ -93,11 +93,12 @@ def _name_files(stack: Iterable[Mapping[str, Any]], files: Mapping[int, str]) ->
 
 @dataclass
 class Log:
-    """One log: its events, and what is known of all its records.
+    """One log, with its events and with the counts of all its records.
 
     `rank` is the rank of the process, None outside of torch.distributed. `counts` maps a name to
-    the number of records with it, `unread` a reason to the number of records that could not be
-    read. `read` are the names of the records that become events.
+    the number of records with this name. `unread` maps a reason to the number of records that could
+    not be read for it. `files` maps the numbers that records use for files to the files' names.
+    `read` has the names of the records that become events.
     """
 
     trace: Trace = field(default_factory=Trace)
@@ -146,7 +147,9 @@ class Log:
 
 
 def _shorten(event: Event[Any]) -> Event[Any]:
-    """Return an event without what nobody reads, under the name that it has today."""
+    """Return an event without the data that nobody reads. An event under a name of an older PyTorch
+    gets its present name.
+    """
     if event.name == names.CHROME:
         data = {key: event.data[key] for key in _OF_CHROME if key in event.data}
         return replace(event, data=data, payload="")
@@ -158,8 +161,9 @@ def _shorten(event: Event[Any]) -> Event[Any]:
 
 
 def _read_kernel_nodes(payload: str) -> dict[str, tuple[str, ...]]:
-    """Return ``kernel:handle`` → the names of the nodes that it computes; nothing for a graph that
-    a cache had without them. ValueError, TypeError or AttributeError for another payload.
+    """Map each ``kernel:handle`` to the names of the nodes that the kernel computes. The map is
+    empty for a graph that a cache kept without these names. Raises ValueError, TypeError or
+    AttributeError for another payload.
     """
     nodes = (json.loads(payload or "null") or {}).get("cppCodeToPost") or {}
     return {str(kernel): tuple(map(str, computed)) for kernel, computed in nodes.items()}
@@ -183,8 +187,8 @@ def _has_fields(event: Event[Any]) -> bool:
 
 
 def read_log(lines: Iterable[str], *, all_graphs: bool = False) -> Log:
-    """Read the lines of a log. The log may be cut off, and may have records that PyTorch did not
-    write. With `all_graphs`, AOTAutograd's graphs are among the events.
+    """Read the lines of a log. The log may be cut off, and it may contain records that PyTorch did
+    not write. With `all_graphs`, AOTAutograd's graphs are among the events.
     """
     log = Log(read=_READ | _AOT_GRAPHS if all_graphs else _READ)
     try:
@@ -215,9 +219,9 @@ def _split_records(lines: Iterable[str], unread: Counter[str]) -> Iterator[tuple
 
 
 def _short_names(trace: Trace, files: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield (shortened name in PyTorch's guards, full name). PyTorch removes the part of a file's
-    path that it shares with PyTorch's own folder, and one more character. The log may not contain
-    the full names of PyTorch's own files.
+    """Yield (shortened name in PyTorch's guards, full name) for each file. PyTorch removes the part
+    of a file's path that it shares with PyTorch's own folder, and one more character. The log may
+    not contain the full names of PyTorch's own files.
     """
     own = (f.partition("_dynamo/")[0] for f in files if "/torch/_dynamo/" in f)
     folder = next(own, "torch/")

@@ -1,7 +1,7 @@
-"""Measure the reader's calls compiled and in eager, each in a process of its own.
+"""Measure the reader's calls in eager and compiled. Each mode has a process of its own.
 
-The processes are prepared one after the other, each with an empty cache of kernels, and then take
-turns, so that what else the machine does reaches all of them alike.
+The processes are prepared one after the other, each with an empty cache of kernels. Then they take
+turns, so that other work on the machine slows all of them alike.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SECONDS = 60.0
 
 @dataclass
 class _MeasuredMode:
-    """One mode, its process and its rounds."""
+    """A mode with its process, its answer that it is prepared, and its rounds."""
 
     mode: str
     process: ChildProcess
@@ -42,7 +42,7 @@ class _MeasuredMode:
     rounds: list[Round] = field(default_factory=list)
 
     def time(self) -> bool:
-        """Measure one round; return whether there was an answer."""
+        """Measure one round of this mode; return whether the process answered."""
         repetitions = max(1, min(10_000, round(_TURN / max(self.prepared.warm, 1e-7))))
         answer = self.process.ask(repetitions, _ANSWER)
         if isinstance(answer, Round):
@@ -64,8 +64,8 @@ class _MeasuredMode:
 
 
 def measure(request: ExplainRequest, on_step: OnStep) -> Measurement:
-    """Return the times of the request's calls in eager and compiled; on a GPU with CUDA graphs,
-    too, unless the request names a mode.
+    """Return the times of the request's calls, in eager and compiled. On a GPU, also time the calls
+    compiled with CUDA graphs, unless the request names a mode.
     """
     with contextlib.ExitStack() as stack:
         modes: list[_MeasuredMode] = []
@@ -87,7 +87,7 @@ def measure(request: ExplainRequest, on_step: OnStep) -> Measurement:
 
 
 def _list_modes(request: ExplainRequest) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield each mode with its options of torch.compile."""
+    """Yield each mode, with the options that it gives to torch.compile."""
     given = dict(request.options)
     yield EAGER, {}
     yield str(given.get("mode") or DEFAULT), given
@@ -99,7 +99,9 @@ def _list_modes(request: ExplainRequest) -> Iterator[tuple[str, Mapping[str, Any
 def _prepared(
     request: ExplainRequest, mode: str, options: Mapping[str, Any]
 ) -> Iterator[_MeasuredMode]:
-    """Yield a mode that is compiled and warm, or that says what went wrong; end its process."""
+    """Yield a mode that is compiled and warm, or that says what went wrong. End the mode's process
+    after the block.
+    """
     with tempfile.TemporaryDirectory(prefix="tclab-measure-", ignore_cleanup_errors=True) as cache:
         process = ChildProcess("tclab.explain.measure.child", {"TORCHINDUCTOR_CACHE_DIR": cache})
         try:
@@ -114,8 +116,8 @@ def _prepared(
 
 
 def _time_rounds(modes: Sequence[_MeasuredMode]) -> None:
-    """Let the modes take turns; each round begins with another one. A round in which one fails
-    counts for none.
+    """Let the modes take turns. Each round begins with the next mode. If a mode fails in a round,
+    this round counts for no mode.
     """
     import time
 

@@ -1,7 +1,7 @@
-"""Run a process that makes the reader's calls in one mode and times them on request.
+"""Run a process that makes the reader's calls in one mode, and times these calls on request.
 
-It reads a `MeasureRequest`, answers with `Prepared`, then answers each number of repetitions with a
-`Round` until its input ends.
+The process reads a `MeasureRequest` and answers with `Prepared`. Then it answers each number of
+repetitions with a `Round`, until its input ends.
 """
 
 from __future__ import annotations
@@ -102,7 +102,9 @@ def _is_steady(times: list[float]) -> bool:
 
 
 def time_round(run: Callable[[], None], repetitions: int) -> Round:
-    """Make all calls this many times; return the mean seconds until the device has finished."""
+    """Make all calls this number of times. Return the mean seconds of one pass over the calls,
+    until the device has finished.
+    """
     import torch
 
     wait = torch.cuda.synchronize if torch.cuda.is_initialized() else _wait_for_nothing

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def attempt(request: ExplainRequest, remedy: Remedy) -> TrialResult:
-    """Import what the request names, and make its calls with the remedy."""
+    """Import the function or module that the request names, and make its calls with the remedy."""
     where, name = load.split(request.spec)
     try:
         if remedy.compared:

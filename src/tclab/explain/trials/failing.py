@@ -188,7 +188,7 @@ def advise_keeping_object(runner: TrialRunner, *, method: bool) -> str:
     none works.
     """
     idle = ""
-    for remedy in rewrites.bind_compiles(read_file(runner)) if method else kept_modules():
+    for remedy in rewrites.rebind_compiled_methods(read_file(runner)) if method else kept_modules():
         seen = runner.run(remedy)
         if outcome := _runs_compiled(seen):
             return f"{remedy.description}. {outcome}"

@@ -121,8 +121,8 @@ def _is_more_than(remedy: Remedy, other: Remedy) -> bool:
 
 
 def _one_each(guards: tuple[str, ...]) -> list[str]:
-    """Return the guards. Of several guards on the values of one number, only the first is
-    returned.
+    """Return the guards without repetitions: of several guards on the values of one number, only
+    the first is returned.
     """
     matches = {guard: _NUMBER.match(guard) for guard in guards}
     first = {

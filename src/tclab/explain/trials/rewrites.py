@@ -149,7 +149,7 @@ _COMPILED_METHOD = re.compile(
 )
 
 
-def bind_compiles(text: str) -> Iterator[Remedy]:
+def rebind_compiled_methods(text: str) -> Iterator[Remedy]:
     """Yield remedies that each compile the function behind a bound method, and bind the result to
     the object again.
     """

@@ -1,4 +1,4 @@
-"""The graph breaks of a job: each kind once, with the lines at which it occurs."""
+"""Draw the graph breaks of a job: each kind of break once, with the lines at which it occurs."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def html(job: Job) -> str:
 
 
 def _draw_remarks(remarks: Sequence[str]) -> Html:
-    """Draw the remarks; many, such as one for each foreign file of a folder, are folded."""
+    """Draw the remarks. Many remarks, such as one for each foreign file of a folder, are folded."""
     if not remarks:
         return NOTHING
     drawn = tag("ul", *(tag("li", esc(each)) for each in remarks), class_="explain-warnings")
@@ -53,7 +53,9 @@ def _draw_remarks(remarks: Sequence[str]) -> Html:
 
 
 def _sections(job: Job, options: Options) -> Iterator[tuple[str, str, Html]]:
-    """Yield the id, the title and the HTML of each section; '' for one with nothing to show."""
+    """Yield the id, the title and the HTML of each section. The HTML of a section with nothing to
+    show is ''.
+    """
     of = job.processes
 
     def draw(name: str, *shown: Table) -> Html:
@@ -72,8 +74,8 @@ def _sections(job: Job, options: Options) -> Iterator[tuple[str, str, Html]]:
 
 
 def _split(table: Table) -> Iterator[Table]:
-    """Yield the first rows of a table, with its last one if that is the sum, and the others apart.
-    Two or three others are not worth it.
+    """Yield the first rows of a table, with the last row if it is the sum, and then a table of the
+    other rows. A table with only two or three other rows is not split.
     """
     rows, end = table.rows, len(table.rows)
     if table.name.startswith(_OTHERS):
@@ -120,7 +122,7 @@ def text(job: Job) -> str:
 
 
 def _head(table: Table) -> Table:
-    """Return the first rows of a table, with the columns that fit into a terminal."""
+    """Return the first rows of a table, with only the columns that fit into a terminal."""
     kept = [at for at, column in enumerate(table.columns) if column in _COLUMNS]
     whole = table.rows[_MOST_ROWS:][-1:] if table.name == "kernels" else ()  # the sum of all
     rows = (*table.rows[:_MOST_ROWS], *whole)

@@ -1,4 +1,6 @@
-"""Make the tables of a job: what it compiled, what its caches answered, what the GPU ran."""
+"""Make the tables of a job. They show what the job compiled, what its caches answered, and what the
+GPU ran.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,9 @@ _MOST_REASONS = 3
 
 
 def compiles(processes: Sequence[JobProcess], *, own: bool) -> Table:
-    """Return the compiles of the job's own functions, or those of libraries' functions, the longest
-    first. Equal compiles of several processes are one row with their number.
+    """Return a table of the compiles, the longest first: those of the job's own functions with
+    `own`, else those of libraries' functions. Equal compiles of several processes are one row, with
+    the number of processes.
     """
     rows: dict[tuple[str, ...], list[JobCompile]] = defaultdict(list)
     for process in processes:
@@ -57,8 +60,8 @@ def compiles(processes: Sequence[JobProcess], *, own: bool) -> Table:
 
 
 def recompiles(processes: Sequence[JobProcess]) -> Table:
-    """Return the recompiles; those of one function for the same reason are one row with their
-    number.
+    """Return a table of the recompiles. The recompiles of one function for the same reason are one
+    row, which says how many they are.
     """
     rows: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for process in processes:
@@ -84,8 +87,8 @@ def _first_and_last(ids: Sequence[str]) -> str:
 
 
 def phases(processes: Sequence[JobProcess]) -> Table:
-    """Return the seconds of each phase of compiling, the longest first: of each process, or of many
-    processes the shortest and the longest time.
+    """Return a table of the seconds of each phase of compiling, the longest phase first. It has the
+    seconds of each process; for many processes, it has only the shortest and the longest time.
     """
     seconds = [{p.name: p.seconds for p in each.compile_time.phases} for each in processes]
     names = dict.fromkeys(name for side in seconds for name in side)
@@ -103,7 +106,7 @@ def phases(processes: Sequence[JobProcess]) -> Table:
 
 
 def graphs(processes: Sequence[JobProcess]) -> Table:
-    """Return the graphs that Inductor compiled or loaded."""
+    """Return a table of the graphs that Inductor compiled or loaded from a cache."""
     rows = [
         (process_label(process), graph.compile_id, graph.direction or None,
          len(graph.kernels), graph.library_calls, _lines(graph.lines))
@@ -116,8 +119,8 @@ def graphs(processes: Sequence[JobProcess]) -> Table:
 
 
 def caches(processes: Sequence[JobProcess]) -> Table:
-    """Return each look-up of a cache, with the reason of a bypass or the part of a key that
-    differs.
+    """Return a table of the look-ups of caches, each with the reason of a bypass or with the parts
+    of the key that differ.
     """
     rows = [
         (
@@ -142,7 +145,7 @@ def _reason_text(lookup: CacheLookup) -> str:
 
 
 def kernels(profile: DeviceProfile) -> Table:
-    """Return the kernels of a profile, the longest time first."""
+    """Return a table of the kernels of a profile, the longest time first."""
     whole = profile.seconds or 1.0
     rows = [
         (short_kernel_name(each.name), _lines(each.lines), each.seconds * 1e6,
@@ -174,7 +177,7 @@ def records(job: Job) -> Table:
 
 
 def _without(table: Table, name: str = "") -> Table:
-    """Return the table without the column `name`, and without those that have no value."""
+    """Return the table without the column `name`, and without the columns that have no value."""
     cells = list(zip(*table.rows)) or [()] * len(table.columns)
     kept = [
         at
@@ -201,7 +204,7 @@ def _lines(lines: Sequence[SourceLine]) -> str | None:
 
 
 def _ranges(lines: Sequence[SourceLine]) -> Iterator[str]:
-    """Yield ``train.py:17``, or ``train.py:17–20`` for lines that follow each other."""
+    """Yield lines as ``train.py:17``, and lines that follow each other as ``train.py:17–20``."""
     by_file: dict[str, list[int]] = defaultdict(list)
     for line in lines:
         by_file[line.file].append(line.line)

@@ -81,7 +81,7 @@ def html(artifact: Diff, options: Options) -> Html:
     listing_pairs = list(pair_listings(artifact))
     if not listing_pairs:
         return parts.note("Nothing to compare.")
-    intro = tag("p", esc(_describe_equal(listing_pairs)), class_="tclab-note")
+    intro = tag("p", esc(_describe_equal_pairs(listing_pairs)), class_="tclab-note")
     open_pairs = _choose_open(listing_pairs)
     changed = [
         _draw_pair(pair, artifact.labels, pair in open_pairs)
@@ -92,8 +92,8 @@ def html(artifact: Diff, options: Options) -> Html:
 
 
 def _choose_open(listing_pairs: Sequence[Pair]) -> list[Pair]:
-    """Choose the pairs that are open at first: a single pair, or the pairs that differ in readable
-    code, or else one other pair.
+    """Choose the pairs that are open at first: the only pair; or the pairs that differ in readable
+    code; or else one other pair.
     """
     if len(listing_pairs) == 1:
         return list(listing_pairs)
@@ -107,8 +107,10 @@ def _choose_open(listing_pairs: Sequence[Pair]) -> list[Pair]:
 _NOT_COMPARED = "Addresses, names of registers and directives are not compared."
 
 
-def _describe_equal(listing_pairs: Sequence[Pair]) -> str:
-    """List the equal pairs, and the differences that the comparison ignores, if any."""
+def _describe_equal_pairs(listing_pairs: Sequence[Pair]) -> str:
+    """Return a sentence that lists the equal pairs, and one on the differences that the comparison
+    ignores, if any.
+    """
     equal_names = [pair.name for pair in listing_pairs if not pair.changed]
     ignores_some = not NOT_COMPARED.keys().isdisjoint(pair.stage for pair in listing_pairs)
     return " ".join(
@@ -211,7 +213,7 @@ def _draw_cell(line: PaneLine | None, element: str) -> Html:
 def text(artifact: Diff) -> str:
     """Return a unified diff of each pair that differs."""
     listing_pairs = list(pair_listings(artifact))
-    intro = columns.paragraph(_describe_equal(listing_pairs))
+    intro = columns.paragraph(_describe_equal_pairs(listing_pairs))
     diffs = [_unified_diff(pair, artifact.labels) for pair in listing_pairs if pair.changed]
     return columns.join(columns.heading(artifact.title), intro, *diffs)
 

@@ -149,7 +149,9 @@ def _summary_table(opened_book: book.Book, pages: Sequence[str]) -> Table:
 
 
 def _count_sentences(opened_book: book.Book, page: str) -> list[int]:
-    """Return the numbers of a row for `COLUMNS`, without the share."""
+    """Return the numbers in a row of the summary table, in the order of `COLUMNS`, without the
+    share.
+    """
     bindings = [s for s in opened_book.sentences if s.page == page]
     needed = list(dict.fromkeys(ref for s in bindings for ref in s.claims))
     proven_claims = sum(bool(_list_environments(opened_book, *ref)) for ref in needed)
@@ -189,8 +191,8 @@ def _sentence_table(
 
 
 def _list_environments(opened_book: book.Book, snippet: str, name: str) -> list[str]:
-    """Yield each environment where the claim held, and each environment to which it does not apply,
-    with the reason.
+    """Return the environments where the claim held, and those to which the claim does not apply,
+    each of the latter with the reason.
     """
     from tclab.site.pages import claim_checks
 

@@ -44,22 +44,23 @@ class Project:
         """The errors of the snippets that cannot be read, by name."""
         return self._read_snippets[1]
 
-    def select(self, words: Sequence[str]) -> list[Snippet]:
-        """Return the snippets that the words name; all snippets if there are no words.
+    def select(self, selectors: Sequence[str]) -> list[Snippet]:
+        """Return the snippets that the `selectors` of a command line name, as `selection.select`
+        reads them. Without selectors, return all snippets.
 
-        SnippetError if a named one cannot be read. Without words such errors are printed, and the
-        other snippets are returned.
+        Raises SnippetError if a named snippet cannot be read. Without selectors such errors are
+        printed, and the other snippets are returned.
         """
-        if not words:
+        if not selectors:
             for error in dict.fromkeys(map(str, self.unreadable.values())):
                 terminal.print_error(error)
-        return selection.select(words, self.snippets, self.unreadable)
+        return selection.select(selectors, self.snippets, self.unreadable)
 
-    def status(self, words: Sequence[str], runs: Iterable[Run] = ()) -> int:
-        """Return the exit status of a command on these words: 1 if a run failed, or if there are no
-        words and a snippet is unreadable; else 0.
+    def status(self, selectors: Sequence[str], runs: Iterable[Run] = ()) -> int:
+        """Return the exit status of a command with these selectors: 1 if a run failed, or if there
+        are no selectors and a snippet is unreadable; else 0.
         """
-        return int(any(not run.ok for run in runs) or bool(self.unreadable and not words))
+        return int(any(not run.ok for run in runs) or bool(self.unreadable and not selectors))
 
 
 def open_project(context: click.Context) -> Project:

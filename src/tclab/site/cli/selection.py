@@ -46,8 +46,8 @@ def select_one(
     snippets: Iterable[Snippet],
     unreadable: Mapping[str, SnippetError] = ALL_READABLE,
 ) -> Snippet:
-    """Return the only snippet that `word` names. AmbiguousName for several; other errors as in
-    `select`.
+    """Return the only snippet that `word` names. Raises AmbiguousName if the word names several,
+    and the errors of `select`.
     """
     chosen = select([word], snippets, unreadable)
     if len(chosen) > 1:

@@ -1,5 +1,5 @@
-"""Define a job, which is one snippet to run with its lock, its folder, its request and its finished
-run.
+"""Define a job: one snippet to run. A job also has a lock, a folder, a request and, at the end, the
+finished run.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ class Job:
 
 
 def _is_full(folder: Path) -> bool:
-    """Return whether the disk is full; then the last writes of a process may be missing."""
+    """Return whether the disk is full. If it is, the last writes of a process may be missing."""
     with contextlib.suppress(OSError):
         return shutil.disk_usage(folder).free < _FULL
     return False
@@ -228,8 +228,8 @@ def _is_full(folder: Path) -> bool:
 def _share_headers(temporary: Path) -> None:
     """Link the C++ headers that PyTorch precompiles into the temporary folder of a cold process.
 
-    PyTorch keeps them in ``torchinductor_<user>`` there, whatever the cache folder is, and building
-    them takes longer than most compiles.
+    PyTorch keeps these headers in ``torchinductor_<user>`` of the temporary folder, whatever the
+    cache folder is, and building them takes longer than most compiles.
     """
     with contextlib.suppress(OSError, KeyError):
         name = "torchinductor_" + re.sub(r'[\\/:*?"<>|]', "_", getpass.getuser())
@@ -250,7 +250,8 @@ def _read_end(folder: Path) -> End | None:
 
 
 def _read_artifacts(path: Path, snippet: Snippet) -> tuple[tuple[Artifact, ...], Failure | None]:
-    """Return the artifacts shown, and a failure for the first line that cannot be read.
+    """Return the artifacts that the run showed, and a failure for the first line that cannot be
+    read.
 
     A crash can cut off the last line. A run that reached its end has written every line.
     """

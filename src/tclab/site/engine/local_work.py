@@ -95,7 +95,7 @@ class LocalWork(Work):
 
     def _start(self, job: Job, pool: Pool) -> None:
         key = keys.digest([dict(self.plan.package), keys.provenance_key(self.plan.here)])
-        if not pool.running or pool.key != key:
+        if not pool.is_running or pool.key != key:
             self.on_event(events.Warming())
             pool.start(key)
             self.ready = False

@@ -57,7 +57,7 @@ class Pool:
         self.close()
 
     @property
-    def running(self) -> bool:
+    def is_running(self) -> bool:
         """Whether the supervisor was started and is alive."""
         return self._process is not None and self._process.poll() is None
 
@@ -109,7 +109,7 @@ class Pool:
     def messages(self, seconds: float, wake: int | None = None) -> list[Message]:
         """Wait up to `seconds` for messages, or until the descriptor `wake` can be read.
 
-        SupervisorDied if the supervisor has ended.
+        Raises SupervisorDied if the supervisor has ended.
         """
         assert self._process is not None, "start the pool first"
         assert self._process.stdout is not None

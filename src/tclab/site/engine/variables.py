@@ -69,7 +69,7 @@ _OWN = "TCLAB_"
 
 
 def inherited_variables() -> dict[str, str]:
-    """The variables of this process that a snippet inherits unchanged."""
+    """Return the variables of this process that a snippet inherits unchanged."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -113,8 +113,8 @@ def cache_folders(cache: Path) -> dict[str, str]:
 
 
 def job_variables(job: Path) -> dict[str, str]:
-    """The variables that name a run's own folders. Files that programs keep in the home folder
-    count as files of the run, and are removed with it.
+    """Return the variables that name a run's own folders. Files that programs keep in the home
+    folder count as files of the run, and are removed together with the run's files.
     """
     return {"TMPDIR": str(job / "tmp"), "HOME": str(job / "home"), "TCLAB_JOB": str(job)}
 

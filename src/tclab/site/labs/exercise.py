@@ -44,7 +44,7 @@ class WrongAnswer(AssertionError):
 
 
 class RandomInputs:
-    """Makes random inputs for an answer. Equal seeds give equal inputs."""
+    """A maker of random inputs for an answer. Equal seeds give equal inputs."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)

@@ -1,6 +1,7 @@
-"""Check the sentences on claims whose outcome differs on a reader's machine (``shadow.json``).
+"""Check the sentences on claims whose outcome is another one on a reader's machine
+(``shadow.json``).
 
-A sentence on such a claim must say under which backend, or with which caches, it is true.
+A sentence on such a claim must say with which backend, or with which caches, the sentence is true.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ _NAMED = {
 
 
 def problems(book: Book) -> Iterator[PageError | SnippetError]:
-    """Yield an error for each sentence on a flipping claim that does not name the part it depends
-    on.
+    """Yield an error for each sentence on such a claim that names neither the backend nor the
+    caches on which the claim depends.
     """
     try:
         listed = flips.read(book.root)

@@ -57,7 +57,7 @@ def figure(
 
 
 def keywords(artifact: Artifact, prefix: str) -> list[render.Keyword]:
-    """Return the words of an artifact's code that the site's search finds."""
+    """Return the words of an artifact's code by which the site's search finds the artifact."""
 
     def make() -> str:
         words = render.keywords(artifact, render.Options(prefix))

@@ -27,8 +27,8 @@ _NOT_RUN_HERE = "not run here"
 
 
 def problems(book: Book) -> list[TclabError]:
-    """Return an error for each bound sentence that the site's runs do not prove, or that is false
-    with another backend or with caches and does not say so.
+    """Return an error for each bound sentence that the site's runs do not prove. Also return one
+    for each sentence that is false with another backend or with caches, and does not say so.
     """
     unproven = (
         problem for sentence in book.sentences for problem in _check_sentence(book, sentence)
@@ -144,8 +144,8 @@ class _Mark:
 
 
 def _make_marks(sentence: Sentence, url: str, book: Book) -> list[_Mark]:
-    """Return the marks of a sentence's claims. A claim has none if it held in no run, or only under
-    versions of PyTorch that it is not about.
+    """Return the marks of a sentence's claims. A claim has no mark if it held in no run, or only
+    under versions of PyTorch that it is not about.
     """
     marks = (_mark(sentence, url, book, name, claim) for name, claim in sentence.claims)
     return [mark for mark in marks if mark]
@@ -263,7 +263,7 @@ def _find_table(value: Value, run: Run) -> Table:
 def _find_index(value: Value, axis: str, wanted: str, names: list[str]) -> int:
     """Return the index of the row or column with this name; ``#4`` is the fourth row.
 
-    PageError unless exactly one matches, so that a value never comes from a wrong row.
+    Raises PageError unless exactly one name matches, so that a value never comes from a wrong row.
     """
     if axis == "row" and (position := _POSITION.fullmatch(wanted)):
         if int(position[1]) <= len(names):
@@ -278,8 +278,8 @@ _POSITION = re.compile(r"#([1-9][0-9]*)")
 
 
 def _find_positions(wanted: str, names: list[str]) -> list[int]:
-    """Return the indices of the names that equal `wanted`; if there are none, of the names that
-    differ only in punctuation.
+    """Return the indices of the names that equal `wanted`. If there are none, return the indices of
+    the names that differ from it only in punctuation.
 
     A name without letters must be equal: 4 matches neither -4 nor 0.4.
     """

@@ -72,7 +72,7 @@ def _probe(requirement: str) -> Snippet:
     return Snippet(requirement, Path(), "", "", "", needs=frozenset({requirement}))
 
 
-def measure_in(python: str, folder: Path, seconds: float = 120.0) -> EnvironmentData:
+def measure_environment(python: str, folder: Path, seconds: float = 120.0) -> EnvironmentData:
     """Measure the environment of another Python. Raises TclabError if that fails.
 
     `folder` gets a link to this tclab and to nothing else, because tclab's own folder may hold

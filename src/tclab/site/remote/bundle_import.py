@@ -71,7 +71,9 @@ def _check_source(path: Path, snippet: Snippet | None, run: Run) -> None:
 
 
 def _check_versions(path: Path, plan: Plan, bundle: Bundle, runs: Mapping[str, Run]) -> None:
-    """Raise BundleError for a run of another PyTorch than required, or of a second machine."""
+    """Raise BundleError if a run has another PyTorch than required, or if its PyTorch or GPU
+    differs from that of the environment's other runs.
+    """
     environment, torch = bundle.head["environment"], bundle.head["torch"]
     recorded = recorded_provenance(plan.root, environment, set(runs))
     first = recorded or next((run.provenance for run in runs.values()), None)
@@ -121,7 +123,7 @@ def required_versions(root: Path, environment: str, torch: str, gpu: str) -> tup
     """Return the PyTorch and the GPU that an environment requires: the given values, or else the
     recorded ones.
 
-    TclabError if no PyTorch was given and the environment has no recording.
+    Raises TclabError if no PyTorch was given and the environment has no recording.
     """
     if torch:
         return torch, gpu

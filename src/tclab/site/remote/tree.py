@@ -1,8 +1,8 @@
 """Collect the files of a project that other machines need; they are sent once, by digest.
 
 A tree contains the snippets, tclab's own code, and the recorded files that a snippet may read. Of
-recorded runs it contains only those that a snippet declares. So a job runs with this tclab,
-whatever version the worker has, and reads the same files as on this machine.
+recorded runs it contains only those that a snippet names in its header. So a job runs with this
+tclab, whatever version the worker has, and reads the same files as on this machine.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _PACKAGE = Path(tclab.__file__).resolve().parent
 
 @dataclass(frozen=True)
 class Tree:
-    """The files of a project. `content` maps a name in the tree to the file's content, `names` a
-    path on this machine to the name in the tree.
+    """The files of a project. `content` maps a name in the tree to the file's content. `names` maps
+    a path on this machine to the name in the tree.
     """
 
     content: dict[str, bytes]
@@ -88,7 +88,7 @@ def _project_files(root: Path) -> Iterator[Path]:
             yield from (Path(folder, name) for name in names if not name.startswith("."))
 
 
-# these records have megabytes, and the few snippets that read them declare it
+# these records take megabytes, and the few snippets that read them name them as `reads`
 _BIG = "records/versions"
 
 
@@ -101,8 +101,8 @@ def _is_source(path: Path) -> bool:
 
 
 def unpack(data: bytes, digest: str, folder: Path) -> None:
-    """Unpack a tree into a new folder. Raises Raises `tars.InvalidTar` if the tree does not have
-    this digest.
+    """Unpack a tree into a new folder. Raises `tars.InvalidTar` if the tree does not have this
+    digest.
     """
     try:
         content = dict(tars.iter_files(_decompress(data)))
@@ -117,7 +117,7 @@ def unpack(data: bytes, digest: str, folder: Path) -> None:
 
 
 def _decompress(data: bytes) -> bytes:
-    """Decompress a tree. Raises Raises InvalidTar if it is larger than a tar may be."""
+    """Decompress a tree. Raises InvalidTar if it is larger than a tar may be."""
     with gzip.open(io.BytesIO(data)) as file:
         plain = file.read(tars.MAX_BYTES + 1)
     if len(plain) > tars.MAX_BYTES:

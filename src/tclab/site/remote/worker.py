@@ -47,7 +47,8 @@ class Worker:
         """
         with tempfile.TemporaryDirectory(prefix="tclab-worker-") as folder:
             measured = [
-                announcements.measure_in(each, Path(folder)) for each in self.find_pythons()
+                announcements.measure_environment(each, Path(folder))
+                for each in self.find_pythons()
             ]
         return announcements.announce(measured, self.slots or machine.count_cores(), self.name)
 

@@ -7,13 +7,14 @@ A comment right above an assert names it; the file stays plain Python:
     # claim: the-price-fell, torch >= 2.13
     assert after < before
 
-A claim holds if its test was true each time it was reached. So the run counts how often each claim
-was reached and how often it passed. A claim does not pass if its test raises, even if the file
-catches the error, or if the value of its test is always true, such as a function. To count, the
-engine puts each claim into a ``with`` block, which changes neither line numbers nor the functions
-of the file. A version clause says for which PyTorch versions a claim is made; under other versions
-it need not be reached. Claims are statements of the module, or of an if, for, while, with or try
-there: inside a function Dynamo might trace them, which would change the results.
+A claim holds if its test was true each time when the run reached the claim. So the run counts how
+often each claim was reached and how often it passed. A claim does not pass if its test raises, even
+if the file catches the error. It also does not pass if the test has a value that is always true,
+such as a function. To count, the engine puts each claim into a ``with`` block, which changes
+neither line numbers nor the functions of the file. A version clause says for which PyTorch versions
+a claim is made; under other versions it need not be reached. Claims are statements of the module,
+or of an if, for, while, with or try there: inside a function Dynamo might trace them, which would
+change the results.
 """
 
 from __future__ import annotations
@@ -97,10 +98,11 @@ def _module_asserts(tree: ast.AST) -> Iterator[ast.Assert]:
 
 
 class ClaimRegister:
-    """Counts how often each claim is reached and passed, and keeps the reason why a claim is
-    broken.
+    """A counter of how often each claim is reached and passed. It also keeps the reason why a claim
+    is broken.
 
-    In a process that the file forks, claims are plain asserts, because there they prove nothing.
+    In a process that the file forks, claims are plain asserts, because the counts of that process
+    are lost.
     """
 
     def __init__(self) -> None:
@@ -117,7 +119,7 @@ class ClaimRegister:
         return _ClaimBlock(self, name)
 
     def value(self, name: str, value: Value) -> Value:
-        """Return the value of a claim's test; a value that is always true breaks the claim."""
+        """Return the value of a claim's test. A value that is always true breaks the claim."""
         tally = self._tally
         if why := (
             describe_always_true(value) or tally.describe_item() or tally.describe_comparison()
@@ -178,8 +180,8 @@ class _ClaimBlock:
 
 
 def _explain_break(error: BaseException, *, false: bool) -> str:
-    """Return why the claim is broken; `false` says that its test was false. The error's ``__str__``
-    may raise.
+    """Return why the claim is broken; `false` says that its test was false. The error's own
+    ``__str__`` may raise another error.
     """
     try:
         text = str(error)
@@ -227,7 +229,9 @@ def false_claims(claims: Iterable[Claim], version: Version) -> list[Claim]:
 
 
 class _BlockInserter(ast.NodeTransformer):
-    """Puts the assert of each claim, which is found by its line, into a block of the register."""
+    """A transformer that puts the assert of each claim into a block of the register. It finds the
+    assert by its line.
+    """
 
     def __init__(self, names: dict[int, str]) -> None:
         self.names = names

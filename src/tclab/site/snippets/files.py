@@ -28,9 +28,10 @@ def find(root: Path) -> list[Snippet]:
 
 
 def read_all(root: Path) -> tuple[list[Snippet], dict[str, SnippetError]]:
-    """Read every snippet of the project; return the valid ones, and the errors of others by name.
+    """Read every snippet of the project. Return the valid snippets, and the errors of the others by
+    name.
 
-    Files and packages that start with ``_`` are shared code, and so are files that a snippet
+    Files and packages whose names start with ``_`` are shared code, and so are files that a snippet
     imports.
     """
     found, unreadable = [], {}
@@ -106,8 +107,8 @@ def read(path: Path, root: Path) -> Snippet:
 
 
 def _read_text(path: Path, place: str) -> str:
-    """Read a Python file, without a byte order mark. Raises SnippetError if that is not
-    possible.
+    """Return the text of a Python file, without a byte order mark. Raises SnippetError if the file
+    cannot be read.
     """
     if not path.is_file():  # opening a pipe would wait for a writer
         raise SnippetError(

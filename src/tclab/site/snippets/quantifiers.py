@@ -1,4 +1,5 @@
-"""Note what the test of a claim looks at, because some tests are true whatever the run did.
+"""Note the items that the test of a claim looks at, because some tests are true whatever the run
+did.
 
 ``all(…)``, ``(…).all()``, ``not any(…)``, ``torch.equal(…)`` and ``found <= allowed`` are true if
 there is no item; ``any([check])`` is true whatever the function `check` would return; ``before ==
@@ -33,7 +34,9 @@ _COMPARING = ("equal", "allclose", "array_equal")
 
 
 class Tally:
-    """The items that each part of one test looked at, by its place in the test."""
+    """A tally of the items that each part of one test looked at. A part is named by its place in
+    the test.
+    """
 
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
@@ -63,7 +66,7 @@ class Tally:
             yield item
 
     def count_set(self, place: int, smaller_set: Value) -> Value:
-        """Count the items of a set that is compared with a larger one; return it."""
+        """Count the items of a set that is compared with a larger set. Return the smaller set."""
         if isinstance(smaller_set, Set):
             self._names[place] = "<="
             self._seen[place] += len(smaller_set)
@@ -71,7 +74,9 @@ class Tally:
         return smaller_set
 
     def count_elements(self, place: int, name: str, value: Value) -> Value:
-        """Count the elements of a tensor or an array; return it. Another value has one."""
+        """Count the elements of a tensor or an array, and return the value. Any other value counts
+        as one element.
+        """
         number = 1
         with suppress(Exception):  # a fake tensor may not know its size
             sized: Any = value
@@ -82,7 +87,9 @@ class Tally:
         return value
 
     def note_side(self, place: int, equal: bool, value: Value) -> Value:
-        """Note a side of a ``==`` or, with `equal` false, of a ``!=``; return it."""
+        """Note the value of a side of a ``==``, or of a ``!=`` if `equal` is false. Return the
+        value.
+        """
         if is_mock(value):
             self._mocks.add(type(value).__name__)
         sides = self._sides[place]
@@ -94,7 +101,9 @@ class Tally:
         return value
 
     def describe_comparison(self) -> str:
-        """Say why a comparison says nothing of the run, with the next step; '' if each does."""
+        """Return why a comparison says nothing about the run, with the next step; '' if each
+        comparison says something.
+        """
         if self._mocks:
             return f"a comparison with a {min(self._mocks)}, which the file itself made up"
         return next(filter(None, self._vacuous.values()), "")
@@ -122,14 +131,14 @@ class Tally:
 
 
 class QuantifierCounter(ast.NodeTransformer):
-    """Wraps the arguments of each ``all``, ``any``, ``min`` and ``max`` in a test, and the smaller
-    set of each ``<=``, so that their items are counted.
+    """A transformer that wraps the arguments of each ``all``, ``any``, ``min`` and ``max`` in a
+    test, and the smaller set of each ``<=``, so that their items are counted.
     """
 
     places = 0
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
-        """Leave a function alone: it may be one that the test compiles."""
+        """Leave a lambda as it is, because the test may compile it."""
         return node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.UnaryOp:
@@ -177,8 +186,8 @@ class QuantifierCounter(ast.NodeTransformer):
         return node
 
     def wrap_comparisons(self, test: ast.expr) -> None:
-        """Wrap the sides of each comparison that can make the test true by itself. A comparison
-        elsewhere, as in the condition of a list, may be the same each time.
+        """Wrap the sides of each comparison that can make the test true by itself. A comparison in
+        another place, such as the condition of a list comprehension, may be the same each time.
         """
         match test:
             case ast.BoolOp(values=values):

@@ -71,7 +71,9 @@ def fold_truth(node: ast.expr) -> bool | None:
 
 
 def _has_opposites(values: list[ast.expr]) -> bool:
-    """Return whether one of two values is true in any case: ``n == 3 or n != 3``."""
+    """Return whether two of the values are opposites, so that one of them is always true: ``n == 3
+    or n != 3``.
+    """
     opposites = {ast.dump(_negate(value)) for value in values if _is_fixed(value)}
     return any(ast.dump(value) in opposites for value in values)
 
@@ -86,8 +88,8 @@ def _negate(value: ast.expr) -> ast.expr:
 
 
 def _combine(known: Iterable[bool | None], *, decides: bool) -> bool | None:
-    """Return the truth of an ``or`` (one true value decides) or an ``and`` (one false value
-    decides).
+    """Return the truth of an ``or``, which one true value decides, or of an ``and``, which one
+    false value decides; None if it is not known.
     """
     every = set(known)
     if decides in every:
@@ -108,7 +110,9 @@ def _compare(op: ast.cmpop, left: ast.expr, right: ast.expr) -> bool | None:
 
 
 def _is_fixed(node: ast.expr) -> bool:
-    """Return whether the expression has one value in one test: it calls no function but ``len``."""
+    """Return whether an expression has the same value wherever it stands in one test: it must call
+    no function but ``len``.
+    """
     calls = (each for each in ast.walk(node) if isinstance(each, (ast.Call, ast.Await)))
     return all(map(_is_length, calls))
 
@@ -156,7 +160,9 @@ def _literal_truth(node: ast.expr) -> bool | None:
 
 
 def is_mock(value: object) -> bool:
-    """Whether a value is made by `unittest.mock`: it is, equals and does what the file says."""
+    """Return whether `unittest.mock` made a value. Such a value equals, and does, whatever the file
+    says.
+    """
     return "unittest.mock" in {getattr(kind, "__module__", "") for kind in type(value).__mro__}
 
 
@@ -187,8 +193,9 @@ def _is_never_false(value: object) -> bool:
 
 
 def describe_same(left: object, right: object) -> str:
-    """Say that both are one list, tensor or other value that can change, so that they are equal
-    whatever it holds; '' if not. Equal numbers, texts and tuples may be one object, too.
+    """Describe the object if both sides are the same list, tensor or other object that can change,
+    because then they are equal whatever the object holds; else return ''. Equal numbers, texts and
+    tuples may also be one object, and do not count.
     """
     if left is right and (type(left).__hash__ is None or hasattr(left, "numel")):
         return "a comparison of one object with itself: compare with a copy, or say it with is"
@@ -200,7 +207,9 @@ _KINDS: tuple[type | tuple[type, ...], ...] = ((int, float, complex), str, bytes
 
 
 def describe_other_kind(left: object, right: object) -> str:
-    """Say that the two are of kinds that are never equal, such as 2 and '2'; '' if not."""
+    """Describe two values whose kinds are never equal, such as 2 and '2'; return '' for other
+    values.
+    """
     kinds = [next((k for k in _KINDS if isinstance(each, k)), None) for each in (left, right)]
     if None in kinds or kinds[0] == kinds[1]:
         return ""

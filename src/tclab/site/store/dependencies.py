@@ -51,9 +51,10 @@ def dependency_digests(
 ) -> dict[str, str]:
     """Return the digests of a run's dependencies; empty if no process left a list of its imports.
 
-    `imported_files` are the files that the run's processes imported, `opened_files` those that they
-    read, `package` the digests of tclab's files from before the run. A file in a hidden folder of
-    the project, where compilers write, is a dependency only if the snippet's header names it.
+    `imported_files` are the files that the run's processes imported, and `opened_files` are those
+    that they read. `package` has the digests of tclab's files from before the run. A file in a
+    hidden folder of the project, where compilers write, is a dependency only if the snippet's
+    header names it.
 
     The digest is '' for a recorded file that was missing, and for a file that changed after the run
     `began` (ns since the epoch), so that an edit during the run makes the run stale.
@@ -85,8 +86,9 @@ def _named_files(snippet: Snippet, own: Mapping[str, Path], root: Path) -> Itera
 
 
 def _is_read(path: Path, root: Path, began: int) -> bool:
-    """Return whether a run depends on a file that it may have opened: one of the project that has
-    not changed since the run `began`, because the run itself may have written it.
+    """Return whether a run depends on a file that it may have opened. It depends on a file of the
+    project that has not changed since the run `began`; the run itself may have written a file that
+    has.
     """
     if not path.is_relative_to(root) or path.is_relative_to(_PACKAGE) or not path.is_file():
         return False

@@ -47,7 +47,9 @@ def _swap(new: Path, target: Path) -> None:
 
 
 def _exchange(a: Path, b: Path) -> bool:
-    """Exchange two paths by Linux's renameat2(RENAME_EXCHANGE). False if that is not available."""
+    """Exchange two paths by Linux's renameat2(RENAME_EXCHANGE). Return False if the system lacks
+    it.
+    """
     if not sys.platform.startswith("linux"):
         return False
     renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)

@@ -69,7 +69,7 @@ class Store:
 
     def status(self, snippet: Snippet, here: Provenance, package: Digests) -> Status:
         """Return the status of the last successful run. `here` is the provenance that a run made
-        now would have, `package` the digests of tclab's files.
+        now would have, and `package` has the digests of tclab's files.
 
         A damaged run is stale: the snippet runs again.
         """
@@ -116,9 +116,10 @@ class Store:
             raise self._write_error(run.snippet, error) from None
 
     def revoke(self, recording: str, failed_run: Run) -> None:
-        """Save the failed run that revokes a recording, by the digest of its ``run.json``.
+        """Save the failed run that revokes a recording, by the digest of the recording's
+        ``run.json``.
 
-        StoreError if that fails.
+        Raises StoreError if the run cannot be saved.
         """
         target = self.path / "revoked" / recording
         try:
@@ -130,7 +131,8 @@ class Store:
         """Return the failed run that revoked a recording; None if no run did. Raises StoreError if
         it is damaged.
 
-        `recording` is the digest of the recording's ``run.json``, `name` its snippet.
+        `recording` is the digest of the recording's ``run.json``, and `name` is the name of its
+        snippet.
         """
         return self._read(self.path / "revoked" / recording, name)
 

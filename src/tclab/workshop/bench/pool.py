@@ -40,7 +40,7 @@ _VARIABLES = {
 class Worker:
     """A process for one case in one mode, with the status, reason and facts that it has sent.
 
-    `step` is the index of its step in the batch, `neighbours` the number of workers that were
+    `step` is the index of its step in the batch. `neighbours` is the number of workers that were
     prepared at the same time.
     """
 

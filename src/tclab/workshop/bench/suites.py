@@ -132,7 +132,9 @@ def select_modes(steps: Iterable[Step], modes: Collection[str]) -> list[Step]:
 
 
 def put_tuned_last(steps: Iterable[Step]) -> list[Step]:
-    """Move steps that time candidates to the end, because they take the longest."""
+    """Move the steps with autotuning to the end: these steps time several candidates for each
+    kernel, so they take the longest.
+    """
     return sorted(steps, key=lambda step: any(mode in step[1] for mode in _TUNED))
 
 

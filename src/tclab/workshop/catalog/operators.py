@@ -28,7 +28,7 @@ SAMPLES = 3
 def list_examples() -> dict[str, Example]:
     """Return the examples by name, such as ``operators/add-float32-0``, in the database's order.
 
-    TclabError where expecttest is missing.
+    Raises TclabError if expecttest is missing.
     """
     return {each.name: each for info in _database().values() for each in _make_examples(info)}
 

@@ -45,8 +45,8 @@ def _compare_exact(
 ) -> FunctionRow:
     """Compare the kernels, character by character, with a target that has only one variant.
 
-    The order of the graphs' files is ignored, because a target compiles a backward together with
-    its forward, and the GPU when the backward first runs.
+    The order of the graphs' files is ignored, because for a target a backward is compiled together
+    with its forward, and on the GPU it is compiled when it first runs.
     """
     there, ours = Counter(on_gpu), Counter(extract_kernels(target["wrappers"]))
     if target.get("gaps"):  # a refused kernel gets no number, so the numbers of others shift
@@ -67,10 +67,11 @@ def _compare_exact(
 
 
 def _count_unmatched(row: FunctionRow, unknown: int, missing: int, target: Result) -> FunctionRow:
-    """Count the kernels that only one side has: `missing` only the target, `unknown` only the GPU.
+    """Count the kernels that only one side has: `missing` is the number of kernels that only the
+    target has, and `unknown` is the number that only the GPU has.
 
-    If the target has gaps, the missing ones count as different, and the unknown ones beyond that
-    number count as refused. Else the larger of the two numbers counts as different.
+    If the target has gaps, the missing kernels count as different, and the unknown kernels beyond
+    this number count as refused. Without gaps, the larger of the two numbers counts as different.
     """
     gaps = target.get("gaps")
     different = missing if gaps else max(unknown, missing)

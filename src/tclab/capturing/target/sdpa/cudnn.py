@@ -10,20 +10,20 @@ from tclab.capturing.target.sdpa.rule import SOURCE, rule
 
 _HOPPER = (9, 0)
 
-switched_on = shared.switched_on("cudnn", "check_runtime_disabled_cudnn", SOURCE)
+not_switched_off = shared.not_switched_off("cudnn", "check_runtime_disabled_cudnn", SOURCE)
 low_precision = shared.low_precision("check_dtypes_low_precision")
 
 
 def prefers_cudnn(machine: Machine) -> bool:
-    """Return whether cuDNN comes first: after version 9.15, on sm9x or sm10x (in a build for CUDA
-    13: check_prefer_cudnn_attention).
+    """Return whether PyTorch prefers cuDNN to the other backends. It does after cuDNN 9.15, on sm9x
+    or sm10x (in a build for CUDA 13: check_prefer_cudnn_attention).
     """
     return machine.cudnn > 91500 and machine.major in (9, 10)
 
 
 @rule("cuDNN 9", "can_use_cudnn_attention")
 def cudnn_9(call: Call, machine: Machine) -> bool:
-    """Require cuDNN 9 or later; from 9.11 to 9.13 without dropout."""
+    """Require cuDNN 9 or later. With dropout, refuse cuDNN 9.11 to 9.13."""
     return machine.cudnn >= 90000 and not (call.dropout > 0 and 91100 < machine.cudnn < 91400)
 
 

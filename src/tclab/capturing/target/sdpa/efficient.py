@@ -9,7 +9,7 @@ from tclab.capturing.target.sdpa.call import Call, Machine
 from tclab.capturing.target.sdpa.rule import rule
 from tclab.capturing.target.sdpa.symbolic import guard_or_false, guard_or_true
 
-switched_on = shared.switched_on("efficient", "check_runtime_disabled_mem_efficient")
+not_switched_off = shared.not_switched_off("efficient", "check_runtime_disabled_mem_efficient")
 
 
 @rule("sm50 to sm121", "check_mem_efficient_hardware_support")

@@ -6,7 +6,7 @@ from tclab.capturing.target.sdpa import shared
 from tclab.capturing.target.sdpa.call import Call, Machine
 from tclab.capturing.target.sdpa.rule import HEADER, Rule, rule
 
-switched_on = shared.switched_on("flash", "check_runtime_disabled_flash")
+not_switched_off = shared.not_switched_off("flash", "check_runtime_disabled_flash")
 
 #: FlashAttention 3 in PyTorch allows float8, too; `chooser` refuses such calls earlier.
 dtypes = shared.low_precision("check_dtypes_flash_attention")

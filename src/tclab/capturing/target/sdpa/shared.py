@@ -15,8 +15,8 @@ from tclab.capturing.target.sdpa.rule import HEADER, SOURCE, Rule, rule
 HALF = (torch.float16, torch.bfloat16)
 
 
-def switched_on(backend: str, function: str, file: str = HEADER) -> Rule:
-    """Make the rule that the user has not switched the backend off."""
+def not_switched_off(backend: str, function: str, file: str = HEADER) -> Rule:
+    """Make the rule that the user has not switched off the backend."""
     return Rule(
         "not switched off", function, lambda call, machine: backend in machine.enabled, file
     )

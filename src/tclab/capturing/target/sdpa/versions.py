@@ -15,7 +15,7 @@ from tclab.capturing.target.sdpa.symbolic import FROM_2_15, UNTIL_2_14
 _CUDNN_2_11 = Rules(
     (
         cudnn.cudnn_9,
-        cudnn.switched_on,
+        cudnn.not_switched_off,
         shared.four_dimensions,
         cudnn.not_deterministic,
         cudnn.low_precision,
@@ -42,7 +42,7 @@ _CUDNN_2_15 = _CUDNN_2_14.replace(
 
 _FLASH_2_11 = Rules(
     (
-        flash.switched_on,
+        flash.not_switched_off,
         shared.four_dimensions,
         flash.no_mask,
         flash.head_size,
@@ -64,7 +64,7 @@ _FLASH_2_15 = (
 
 _EFFICIENT_2_11 = Rules(
     (
-        efficient.switched_on,
+        efficient.not_switched_off,
         efficient.hardware,
         shared.four_dimensions,
         efficient.head_sizes,

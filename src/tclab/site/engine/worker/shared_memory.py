@@ -1,8 +1,8 @@
-"""Find the files of a run in ``/dev/shm``: memory that no process owns and that outlives all of
-them.
+"""Find the files of a run in ``/dev/shm``: memory that no process owns and that outlives all
+processes of the run.
 
-A file there belongs to a run if it was made after the run began and a process of the run has it
-open or mapped. So no file of another program or of another run is counted or removed.
+A file in ``/dev/shm`` belongs to a run if it was made after the run began and a process of the run
+has it open or mapped. So no file of another program or of another run is counted or removed.
 """
 
 from __future__ import annotations

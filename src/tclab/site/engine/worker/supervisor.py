@@ -56,7 +56,9 @@ class FileCount:
         self._sizes: Iterator[int] = iter(())
 
     def count(self, sizes: Callable[[], Iterator[int]]) -> None:
-        """Continue the count for `_TICK` seconds; after the last file begin again with `sizes`."""
+        """Continue the count for `_TICK` seconds. After the last file begin a new count with
+        `sizes`.
+        """
         until = time.monotonic() + _TICK
         for size in self._sizes:
             self._now = self._now[0] + size, self._now[1] + 1
@@ -156,7 +158,9 @@ class WatchedSnippet:
         return max(0.0, now - self.started)
 
     def output_bytes(self) -> int:
-        """Return the bytes of output so far, of stdout or stderr, whichever has more."""
+        """Return the bytes of output so far, on stdout or on stderr: the larger number of the
+        two.
+        """
         return max(_size(self.folder / name) for name in ("stdout", "stderr"))
 
     def ask_where(self) -> None:

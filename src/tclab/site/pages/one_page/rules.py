@@ -33,7 +33,7 @@ PROJECT_PAGES = frozenset(
 _CHAPTERS = "docs/pipeline/"
 
 _LOOKS_LIKE_BLOCK = re.compile(r"exec=|^\s*from tclab\.site\.pages import")
-_QUESTION = re.compile(r"\A\s*# [^\n]*\n+> ")
+_TITLE_AND_QUESTION = re.compile(r"\A\s*# [^\n]*\n+> ")
 
 
 def text_problems(page: PageText) -> list[PageError]:
@@ -74,7 +74,7 @@ def _check_chapter(page: PageText) -> Iterator[PageError]:
         step = f"write flow: NAME in its front matter; the names: {', '.join(flow.BOXES)}"
         yield PageError(f"{page.page}:1", cause, step)
     body = "\n".join(line for number, line in page.lines if number >= page.body_line)
-    if not _QUESTION.match(body):
+    if not _TITLE_AND_QUESTION.match(body):
         cause = "a chapter begins with the question that it answers"
         step = "write it right below the title: > Why …?"
         yield PageError(f"{page.page}:{page.body_line}", cause, step)

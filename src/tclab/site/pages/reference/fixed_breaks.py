@@ -102,8 +102,8 @@ def html(
 ) -> Html:
     """Render a fold for each break that has an example.
 
-    For each break's id `rows` has the table's kind, explanation and hints. `up` leads to the site's
-    root.
+    `rows` maps each break's id to the kind, the explanation and the hints in the table. `up` leads
+    to the site's root.
     """
     known = {
         identity: known_examples

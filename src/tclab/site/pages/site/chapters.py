@@ -56,11 +56,11 @@ def add_flow_and_links(
     return f"{head}\n\n{html}\n{separator}{rest}"
 
 
-def _find_pane(book: Book, path: str, stage: str, place: str) -> tuple[str, str]:
+def _find_pane(book: Book, path: str, stage: str, error_place: str) -> tuple[str, str]:
     """Return the (anchor, label) of the first pane of a stage on a page of the explorer."""
     for use in book.uses:
         if use.page == path and use.function == "show":
-            run = book.select_runs(use.snippet, place)[0]
+            run = book.select_runs(use.snippet, error_place)[0]
             for chain in (each for each in run.artifacts if isinstance(each, Chain)):
                 prefix = slug(f"{use.snippet}-{run.environment}-{chain.name}")
                 panes = Panes(chain, Options(prefix=prefix))
@@ -68,4 +68,4 @@ def _find_pane(book: Book, path: str, stage: str, place: str) -> tuple[str, str]
                     if pane.stage == stage:
                         return panes.id(number), label(stage)
     step = "name a page of docs/explorer, and a stage its chain has, such as dynamo or kernel"
-    raise PageError(place, f"{path} shows no stage {stage!r}", step)
+    raise PageError(error_place, f"{path} shows no stage {stage!r}", step)

@@ -17,14 +17,17 @@ Inputs = Callable[[int], tuple[torch.Tensor, ...]]
 class TimedResidual(nn.Module):
     """Two convolutions with group norms and a time embedding: [b, in, h, w] → [b, out, h, w]."""
 
-    def __init__(self, before: int, after: int, time: int) -> None:
+    def __init__(self, in_channels: int, out_channels: int, time_width: int) -> None:
         super().__init__()
-        self.norms = nn.ModuleList([nn.GroupNorm(8, before), nn.GroupNorm(8, after)])
+        self.norms = nn.ModuleList([nn.GroupNorm(8, in_channels), nn.GroupNorm(8, out_channels)])
         self.convs = nn.ModuleList(
-            [nn.Conv2d(before, after, 3, padding=1), nn.Conv2d(after, after, 3, padding=1)]
+            [
+                nn.Conv2d(in_channels, out_channels, 3, padding=1),
+                nn.Conv2d(out_channels, out_channels, 3, padding=1),
+            ]
         )
-        self.time = nn.Linear(time, after)
-        self.skip = nn.Conv2d(before, after, 1)
+        self.time = nn.Linear(time_width, out_channels)
+        self.skip = nn.Conv2d(in_channels, out_channels, 1)
 
     def forward(self, x: torch.Tensor, time: torch.Tensor) -> torch.Tensor:
         """Return [b, out, h, w] for x of [b, in, h, w] and a time embedding of [b, time]."""
@@ -130,7 +133,7 @@ class LSTM(nn.Module):
 
 
 class Transformer(nn.Module):
-    """torch's own encoder layers over embedded tokens: [b, t] → logits [b, t, words]."""
+    """A stack of torch's own encoder layers over embedded tokens: [b, t] → logits [b, t, words]."""
 
     def __init__(self, words: int, width: int, layers: int) -> None:
         super().__init__()
