@@ -31,8 +31,8 @@ class Advisory:
     All of `patterns`, regular expressions, must match the body of one kernel in `language`
     (``python`` is Triton). If `stage` is set, for example to ``backward``, they must match the
     operators of one graph of this stage, one operator in each line, in a compile with kernels in
-    `language`. A compile that matches has the fault if `certain`; else it may have it. `snippet`
-    checks the fault; `checked` says what was run and what was only read.
+    `language`. A compile that matches has the fault if the advisory is `certain`; else it may have
+    the fault. `snippet` checks the fault; `checked` says what was run and what was only read.
     """
 
     title: str

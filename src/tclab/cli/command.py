@@ -1,4 +1,4 @@
-"""Define the command ``tclab``. Needs click and rich; never imports torch.
+"""Define the command ``tclab``. This module needs click and rich, and never imports torch.
 
 Exit status: 0 done; 1 a snippet failed or something is missing; 2 the command line is wrong; 130
 interrupted.

@@ -114,7 +114,7 @@ def open_command(
 
 
 class _NothingWritten(BadRequest):
-    """A command ended, and compiled nothing."""
+    """Raised if a command has ended and compiled nothing."""
 
 
 def _make_trace_folder() -> Path:
@@ -126,7 +126,7 @@ def _make_trace_folder() -> Path:
 
 
 def _require_traces(folder: Path, command: Sequence[str]) -> None:
-    """Say where the traces are. _NothingWritten if the command compiled nothing."""
+    """Print where the traces are. Raises _NothingWritten if the command compiled nothing."""
     if not any(folder.iterdir()):
         folder.rmdir()
         step = "see whether torch.compile is reached; tclab explain FILE.py says why not"
@@ -136,8 +136,8 @@ def _require_traces(folder: Path, command: Sequence[str]) -> None:
 
 def _run(command: Sequence[str], folder: str) -> int:
     """Run a command, and return its exit status; 128 and the number for a signal. A Ctrl-C reaches
-    the command as well, which ends in its own time. Other signals are handed on to it; one that
-    comes again kills it.
+    the command as well, and the command ends in its own time. Other signals are handed on to the
+    command; a signal that comes again kills it.
     """
     child: subprocess.Popen[bytes] | None = None
     handed_on = set()

@@ -203,8 +203,8 @@ def _builds(from_: str | None, to: str | None, pythons: dict[str, str]) -> tuple
 def _find_python(
     build: Build, pythons: dict[str, str], maker: EnvironmentMaker, on_step: OnStep
 ) -> tuple[str, str]:
-    """Return the version of this PyTorch, and a Python that has it: one given by --python, this
-    Python, or one in a new environment.
+    """Return the version of a build of PyTorch, and a Python that has this build: one given by
+    --python, this Python, or one in a new environment.
     """
     known = {_own_torch(): sys.executable, **pythons} if build.is_named_by_version else {}
     if build.version in known:

@@ -119,7 +119,9 @@ _SIZE = re.compile(r"^ +\w+numel = \d+$", re.MULTILINE)
 
 
 def _name_rest(old: KernelIdentity, new: KernelIdentity) -> Form:
-    """Return the form of two bodies that no rule makes equal, from the texts in `_TELLING`."""
+    """Return the form in which two bodies differ that no rule makes equal. A text in `_TELLING`
+    that only one of the bodies contains indicates the form.
+    """
     if old.operators != new.operators:
         return FUSED
     told = (form for text, form in _TELLING if (text in old.body) != (text in new.body))
@@ -133,8 +135,8 @@ def _block_sizes(body: str) -> list[str]:
 
 
 def _necessary_forms(old: str, new: str) -> Iterator[Form]:
-    """Return the forms whose rules are necessary to make the two bodies equal. A rule is not
-    necessary if the bodies become equal without it.
+    """Return the forms whose rules are needed to make the two bodies equal. A rule is not needed if
+    the bodies become equal without this rule.
     """
     flows = _build_flow(old), _build_flow(new)
     return (

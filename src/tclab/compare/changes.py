@@ -54,8 +54,8 @@ class Change:
     recompile, a kernel, a reason why no CUDA graph is recorded, or the name of a number.
 
     `worse` is True if the later compile is worse, False if it is better, None if it is unknown.
-    `detail` names the number or launch setting that differs, or the stage of a graph. It is '' if
-    the subject itself is new or gone, or has other code.
+    `detail` names the number or the launch setting that differs, or the stage of a graph. `detail`
+    is '' if the subject itself is new or gone, or has other code.
     """
 
     part: str

@@ -1,5 +1,5 @@
-"""Suggest fixes: for a graph break PyTorch's usable hints, and for a recompile the fix for its
-failed guard. tests/compare/test_fixes.py tries each fix.
+"""Suggest fixes. For a graph break these are PyTorch's usable hints; for a recompile it is the fix
+for the failed guard. tests/compare/test_fixes.py tries each fix.
 """
 
 from __future__ import annotations

@@ -222,8 +222,8 @@ def fill_by_load(flow: Flow, operation: Operation, operands: tuple[int, ...]) ->
 
 
 def _as_fill(flow: Flow, node: int) -> int | None:
-    """Return the node of a number as a float; for a block filled with one number, use this
-    number.
+    """Return the node of a number as a float. For a block filled with one number, return the node
+    of this number.
     """
     operation, operands = flow.nodes[node]
     if operation == Operation("tl.full"):

@@ -27,7 +27,7 @@ _MANY_FUNCTIONS = 3
 
 def find_breaks(evidence: Evidence) -> Iterator[Finding]:
     """Yield a finding for each place and reason of a break or a skipped function. A break deep in a
-    library ends the graphs of all functions on the way to it, which are one finding.
+    library ends the graphs of all functions on the way to the break; these breaks have one finding.
     """
     groups: dict[tuple[str, str, str], list[Break]] = defaultdict(list)
     for item in evidence.breaks:
@@ -44,8 +44,8 @@ def find_breaks(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _break_places(items: Sequence[Break], evidence: Evidence) -> tuple[SourceLine, ...]:
-    """Return the reader's lines of equal breaks; a library's line and a function's first line only
-    without another.
+    """Return the reader's lines of equal breaks. A line of a library, or the first line of a
+    function, is returned only if there is no other line.
     """
     lines = [line for item in items if (line := _break_line(item, evidence))]
     lines = [line for line in lines if line.file not in evidence.libraries] or lines
@@ -58,8 +58,8 @@ def _has_own_lines(item: Break) -> bool:
 
 
 def _count_waits(items: Sequence[Break], evidence: Evidence) -> int:
-    """Return how often a call waits for a number at equal breaks: at least once. The functions on
-    the way to a break inside of them do not wait.
+    """Return how often a call waits at equal breaks for a number from the device; 0 if the breaks
+    need no number. A function that calls another function with the break does not wait itself.
     """
     asks = [item for item in items if _WAITS.search(item.gb_type)]
     inner = sum(len(item.stack) == 1 for item in asks)
@@ -102,8 +102,9 @@ def break_reason(item: Break, place: SourceLine | None = None) -> str:
 
 
 def find_recompiles(evidence: Evidence) -> Iterator[Finding]:
-    """Yield a finding for each function that was compiled again, and for each at the recompile
-    limit; one finding on all that were compiled for other sizes, if they are many.
+    """Yield a finding for each function that was compiled again, and for each function at the
+    recompile limit. If many functions were compiled again for other sizes, yield one finding on all
+    of these.
     """
     found = [*_find_recompiled(evidence)]
     sized = [each for each in found if _is_for_sizes(each)]
@@ -151,7 +152,9 @@ def _find_recompiled(evidence: Evidence) -> Iterator[Finding]:
 def _recompiled_lines(
     evidence: Evidence, items: Sequence[Recompile], place: SourceLine
 ) -> tuple[SourceLine, ...]:
-    """Return the user's lines that led to recompiles in a library; else the function's own."""
+    """Return the user's lines that led to the recompiles of a library's function; for another
+    function, return its own line.
+    """
     callers = evidence.callers
     lines = dict.fromkeys(callers[i.compile_id] for i in items if i.compile_id in callers)
     return tuple(lines) or (callers.get(f"{place.file}:{place.function}", place),)
@@ -165,8 +168,9 @@ def _name(item: Recompile, place: SourceLine, lines: tuple[SourceLine, ...]) -> 
 
 @dataclass(frozen=True)
 class _Again:
-    """The recompiles of one function, at the lines to show, and what to call it there. `limit` says
-    that Dynamo gave up on it, or is ''.
+    """The recompiles of one function. `lines` are the lines to show, and `function` is what a
+    finding calls the function at these lines. `limit` says that Dynamo gave up on the function, or
+    is ''.
     """
 
     name: str
@@ -223,8 +227,9 @@ def _cost_of_recompiles(evidence: Evidence, items: Sequence[Recompile]) -> tuple
 
 
 def _guards(items: Sequence[Recompile]) -> tuple[str, ...]:
-    """Return all guards that failed for one recompile; for several, the guard of each that no
-    earlier one was about: a value for which there is a cache entry is no new cause.
+    """Return the guards to name as the reasons of recompiles. For one recompile these are all of
+    its failed guards. For several recompiles, it is one guard of each, if possible about a value
+    that no earlier guard was about.
     """
     if len(items) == 1:
         return failed_guards(items[0])
@@ -259,8 +264,8 @@ def _compiled_again(items: Sequence[Recompile], function: str) -> str:
 def _reasons(
     evidence: Evidence, items: Sequence[Recompile], guards: Sequence[str]
 ) -> Iterator[str]:
-    """Yield texts of the reasons: the values that differ between the compiles, then the failed
-    guards.
+    """Yield the reasons of recompiles as texts: first the values that differ between the compiles,
+    then the failed guards.
     """
     values = evidence.distinct.get(items[0].compile_id.split("/")[0], {})
     for source, every in values.items():
@@ -271,12 +276,14 @@ def _reasons(
 
 
 def _name_stack_value(guard: str) -> str:
-    """Replace Dynamo's name of a value that was computed before a break by words for a reader."""
+    """Replace the name that Dynamo gives a value from before a break by words that a reader
+    understands.
+    """
     return re.sub(r"(?:tensor )?'___stack\d+(?:\[\d+\])*'", STACK_VALUE, guard)
 
 
 def join_few(facts: Iterator[object] | Sequence[object]) -> str:
-    """Join the first facts by semicolons, and append the number of the others."""
+    """Join the first few facts by semicolons, and append how many more there are."""
     listed = [*facts]
     more = f"; and {len(listed) - _MOST} more" if len(listed) > _MOST else ""
     return "; ".join(map(str, listed[:_MOST])) + more
@@ -284,7 +291,7 @@ def join_few(facts: Iterator[object] | Sequence[object]) -> str:
 
 def find_bypasses(evidence: Evidence) -> Iterator[Finding]:
     """Yield a finding if a cache cannot keep a graph, so that each start of the program compiles
-    it.
+    this graph.
     """
     passed = [each for each in evidence.cachings if each.state == "bypass"]
     if passed:

@@ -47,13 +47,13 @@ _LAUNCH_LESS = (
 
 
 def find_in_job(job: Job, differences: Sequence[str] = ()) -> tuple[Finding, ...]:
-    """Return the findings of a job, dearest first. `differences` are sentences on the first step in
-    which its processes differ.
+    """Return the findings of a job, dearest first. `differences` are sentences, each on the first
+    step in which two processes of the job differ.
     """
     found = chain(
         _find_in_processes(job.processes),
         _find_rank_differences(job, differences),
-        _find_nothing_compiled(job),
+        _find_job_without_compiles(job),
         _find_cache_misses(job.processes),
         _find_compile_time(job.processes),
         _find_idle_gpu(job),
@@ -63,7 +63,9 @@ def find_in_job(job: Job, differences: Sequence[str] = ()) -> tuple[Finding, ...
 
 
 def _find_in_processes(processes: Sequence[JobProcess]) -> Iterator[Finding]:
-    """Yield the findings of each process; equal ones of several processes or lines are one."""
+    """Yield the findings of each process. Equal findings of several processes or lines are merged
+    into one.
+    """
     by_identity: dict[object, list[tuple[JobProcess, Finding]]] = {}
     for process in processes:
         for finding in _merge_lines(_find_in_process(process)):
@@ -76,8 +78,8 @@ def _find_in_processes(processes: Sequence[JobProcess]) -> Iterator[Finding]:
 
 
 def _merge_lines(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Merge findings that say the same of several lines, such as those of equal layers. Their costs
-    are added.
+    """Merge findings that say the same of several lines, such as the lines of equal layers. The
+    costs of these findings are added.
     """
     alike: dict[object, list[Finding]] = defaultdict(list)
     for each in findings:
@@ -102,7 +104,7 @@ def _find_in_process(process: JobProcess) -> Iterator[Finding]:
 
 
 def _sum_seconds(compiles: Sequence[JobCompile]) -> dict[str, float]:
-    """Map a compile's id to its seconds, including those of its backward."""
+    """Map the id of each compile to the seconds of this compile and of its backward."""
     seconds: dict[str, float] = defaultdict(float)
     for each in compiles:
         seconds[each.compile_id] += each.seconds
@@ -110,7 +112,7 @@ def _sum_seconds(compiles: Sequence[JobCompile]) -> dict[str, float]:
 
 
 def _name_processes(some: Sequence[JobProcess], every: Sequence[JobProcess]) -> str:
-    """Return '' for all processes of a job, else which ones."""
+    """Return which processes of a job a finding is about; '' if it is about all of them."""
     names = {each.name for each in some}
     if len(names) == len(every):
         return ""
@@ -126,14 +128,15 @@ def _find_rank_differences(job: Job, differences: Sequence[str]) -> Iterator[Fin
         yield Finding("ranks-differ", _cut(text, _MOST_CHARACTERS), section="processes")
 
 
-def _find_nothing_compiled(job: Job) -> Iterator[Finding]:
+def _find_job_without_compiles(job: Job) -> Iterator[Finding]:
     if job.processes and not any(each.compiles or each.graphs for each in job.processes):
         yield Finding("nothing-compiled", "no trace of this job has a compile")
 
 
 def _find_cache_misses(processes: Sequence[JobProcess]) -> Iterator[Finding]:
-    """Yield a finding for each part of a key that made processes compile what others had. The cost
-    is that of the process that spent most on it: processes compile at the same time.
+    """Yield a finding for each cause of misses, which are parts of a cache key in which a process
+    differs from one that had the graph. The cost is that of the process that spent the most on
+    these compiles, because processes compile at the same time.
     """
     by_cause: dict[str, dict[str, float]] = defaultdict(dict)
     for process in processes:
@@ -159,8 +162,8 @@ def _group_misses(process: JobProcess) -> dict[str, set[str]]:
 
 
 def _find_compile_time(processes: Sequence[JobProcess]) -> Iterator[Finding]:
-    """Yield a finding for the process that compiles longest, if that is long: in which function, in
-    which phase.
+    """Yield a finding for the process that compiles longest, if it takes `_LONG` seconds. The
+    finding names the function and the phases that took the most time.
     """
     process = max(processes, key=lambda each: each.seconds, default=None)
     if process is None or process.seconds < _LONG:
@@ -182,8 +185,8 @@ def _find_compile_time(processes: Sequence[JobProcess]) -> Iterator[Finding]:
 
 
 def _dearest_function(process: JobProcess) -> tuple[SourceLine | None, str]:
-    """Return the function that took the most seconds of compiling, and its share in words; nothing
-    where the trace has no seconds of a function.
+    """Return the line of the function that took the most seconds of compiling, and its share in
+    words. Returns (None, '') if the trace has no seconds of a function.
     """
     by_place: dict[SourceLine, list[JobCompile]] = defaultdict(list)
     for each in process.compiles:
@@ -202,13 +205,15 @@ def _dearest_function(process: JobProcess) -> tuple[SourceLine | None, str]:
 
 
 def _always_misses(process: JobProcess) -> bool:
-    """Return whether a cache was looked into, and had nothing."""
+    """Return whether the process looked into caches and never found anything there."""
     states = {lookup.state for lookup in process.lookups}
     return "miss" in states and "hit" not in states
 
 
 def _find_idle_gpu(job: Job) -> Iterator[Finding]:
-    """Yield a finding if the GPU of a profile often waits: on the one that waits longest."""
+    """Yield a finding if a GPU is idle for much of its profile. The finding is about the GPU that
+    is idle longest.
+    """
     idle = [each for each in job.profiles if each.span - each.busy >= _IDLE_SHARE * each.span > 0]
     if not idle:
         return
@@ -232,8 +237,9 @@ def _cut(text: str, most: int) -> str:
 
 
 def _find_waits_for_ranks(job: Job) -> Iterator[Finding]:
-    """Yield a finding if the collectives take much longer in one profile than in another. A rank's
-    collective lasts from its own arrival until the arrival of the last rank.
+    """Yield a finding if the collectives take much longer in one profile than in another. In the
+    profile of a rank, a collective lasts from the arrival of this rank until after the arrival of
+    the last rank.
     """
     by_rank = {each.rank: each for each in job.profiles if each.rank is not None}
     if len(by_rank) < 2 or len(by_rank) < len(job.profiles):  # not one of each rank of one job

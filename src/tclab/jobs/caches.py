@@ -1,5 +1,5 @@
-"""Explain why a process missed a cache that another process may have filled, by the parts of the
-cache key that differ between them.
+"""Explain why a process missed a cache that another process may have filled. The explanation names
+the parts of the cache key that differ between the two processes.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _MOST = 6
 
 
 def explain_misses(processes: Sequence[ReadProcess]) -> tuple[JobProcess, ...]:
-    """Return the processes. Each look-up names the parts of its key that differ from those of an
-    earlier process for the same graph.
+    """Return the processes with their misses explained: such a look-up names the parts of its key
+    that differ from those of an earlier process for the same graph.
     """
     explained = []
     for number, each in enumerate(processes):
@@ -47,7 +47,7 @@ def _same_graph(
     lookup: CacheLookup, parts: Parts, others: Sequence[ReadProcess]
 ) -> Iterator[tuple[str, Parts]]:
     """Yield the name of each process that looked up the same graph in the same cache, with the
-    parts of its key.
+    parts of that process's key.
     """
     for other in others:
         for of_other, found in zip(other.process.lookups, other.parts):
@@ -56,12 +56,16 @@ def _same_graph(
 
 
 def _changed(before: Parts, after: Parts) -> Iterator[KeyPart]:
-    """Yield the parts that differ. Settings come first, because their values are readable."""
+    """Yield the parts that differ between two keys. Settings come first, because their values are
+    readable.
+    """
     names = [name for name in {**before, **after} if _digest(before, name) != _digest(after, name)]
     for name in sorted(names, key=lambda name: "config" not in name):
         yield KeyPart(name, *(scrub(side.get(name, ("", ""))[1]) for side in (before, after)))
 
 
 def _digest(parts: Parts, name: str) -> str:
-    """Return what the key has of a part; the value beside it can name an address of the process."""
+    """Return the digest of a part in the key; '' if the key lacks this part. The part's value is
+    not compared, because it can name an address of the process.
+    """
     return parts.get(name, ("", ""))[0]

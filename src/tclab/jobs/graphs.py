@@ -30,8 +30,8 @@ _ANSWERS = ("fx_graph_cache_hit", "fx_graph_cache_miss", "fx_graph_cache_bypass"
 
 
 def read_graphs(trace: Trace, lookups: Sequence[CacheLookup]) -> Iterator[JobGraph]:
-    """Yield each graph that Inductor compiled or loaded. Equal ones are read once: a job compiles
-    equal layers, and repeats graphs that it finds in a cache.
+    """Yield each graph that Inductor compiled or loaded. Equal graphs are read once: a job compiles
+    equal layers, and logs a graph again when a cache answers with it.
     """
     known: dict[tuple[str, ...], JobGraph] = {}
     keys = iter([lookup.key for lookup in lookups if lookup.cache == INDUCTOR])
@@ -55,7 +55,7 @@ def read_graphs(trace: Trace, lookups: Sequence[CacheLookup]) -> Iterator[JobGra
 
 
 def _read_part(payload: str) -> str:
-    """Return what vLLM says of the graph that follows: ``submod_3, sizes 1 to 8192``."""
+    """Return how vLLM names the graph that follows in the log: ``submod_3, sizes 1 to 8192``."""
     try:
         data = json.loads(payload)
         name, first, last = (
@@ -68,9 +68,9 @@ def _read_part(payload: str) -> str:
 
 
 def _group_by_graph(trace: Trace) -> Iterator[tuple[list[Event[Any]], bool]]:
-    """Yield the events of each graph of Inductor's, and whether its cache answered for it: the
-    graph, its code, the nodes of its kernels and the answer follow each other. A compile that
-    failed, or whose cache is off, has no answer.
+    """Yield the events of each graph that Inductor compiled, and whether the cache answered for
+    this graph. In the log, the graph, its code, the nodes of its kernels and the cache's answer
+    follow each other. A compile that failed, or whose cache is off, has no answer.
     """
     group: list[Event[Any]] = []
     for event in trace.select(_PART_BEGINS, _GRAPH, _CODE, names.KERNEL_NODES, *_ANSWERS):
@@ -116,7 +116,9 @@ def _read_graph(events: Sequence[Event[Any]]) -> JobGraph:
 
 
 def _lines_by_name(graphs: Sequence[Graph]) -> dict[str, SourceLine]:
-    """Map the nodes to their lines. A name that has another line in another graph is left out."""
+    """Map the names of the nodes to their lines. A name is left out if its lines differ between the
+    graphs.
+    """
     lines: dict[str, set[SourceLine]] = defaultdict(set)
     for node in (node for graph in graphs for node in graph.nodes):
         if node.source:
@@ -127,8 +129,8 @@ def _lines_by_name(graphs: Sequence[Graph]) -> dict[str, SourceLine]:
 def _lines_of(
     kernel: Kernel, unit: Unit, by_name: Mapping[str, SourceLine]
 ) -> tuple[SourceLine, ...]:
-    """Return the lines that a kernel computes in all of its calls. Its definition names only those
-    of the first one.
+    """Return the lines that a kernel computes in all of its calls. The kernel's definition names
+    only the lines of the first call.
     """
     calls = unit.output.calls_to(kernel.kernel_name)
     named = (name for call in calls for name in unit.output.sources_of_call(call))

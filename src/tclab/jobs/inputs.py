@@ -22,7 +22,8 @@ from tclab.errors import BadRequest
 _MAKE_ONE = "run the job with TORCH_TRACE=FOLDER set, and open that folder"
 # V1126 03:02:44.762000 600 torch/_dynamo/utils.py:2126] {"chromium_event": {}, "frame_id": 0}
 _HEADER = re.compile(r"^[VIWEC]\d{4} .*?\] ?\{", re.MULTILINE)
-#: So many characters of a log whose begin was cut off are searched for a record.
+#: If the beginning of a log was cut off, the first record is searched for in this number of
+#: characters.
 _FAR = 2**22
 _ARCHIVES = (".tar", ".tar.gz", ".tgz")
 #: The errors that reading a damaged file can raise.
@@ -31,7 +32,7 @@ DAMAGED = (OSError, EOFError, zlib.error, tarfile.TarError, UnicodeError)
 
 @dataclass(frozen=True)
 class Input:
-    """One file of a job: its name, and its bytes, compressed or not."""
+    """One file of a job, with its name and a stream of its bytes, which may be compressed."""
 
     name: str
     stream: IO[bytes]
@@ -76,7 +77,9 @@ def _unreadable(error: Exception) -> IO[bytes]:
 
 
 class _Unreadable(io.RawIOBase):
-    """A stream in place of a file that cannot be opened. Reading it raises the error of opening."""
+    """A stream in place of a file that cannot be opened. Reading the stream raises the error of
+    opening the file.
+    """
 
     def __init__(self, error: Exception) -> None:
         self.error = error
@@ -103,7 +106,9 @@ def _files_below(folder: Path) -> Iterator[Input]:
 
 
 def _members(archive: Path) -> Iterator[Input]:
-    """Yield the files of an archive; of a damaged one those before the damage, which is last."""
+    """Yield the files of an archive. For a damaged archive, yield the files before the damage, and
+    at last a file that raises the error when it is read.
+    """
     found = 0
     try:
         with tarfile.open(archive) as tar:
@@ -120,9 +125,11 @@ def _members(archive: Path) -> Iterator[Input]:
 
 
 def kind_of(text: IO[str]) -> str:
-    """Return ``trace``, ``profile`` or '' by how the text begins; the position is kept."""
+    """Return what the beginning of the text shows it to be: ``trace``, ``profile`` or ''.
+    Afterwards the text is at its beginning again.
+    """
     first = text.read(4096)
-    if first.startswith("\t"):  # a payload: the begin of the log was cut off
+    if first.startswith("\t"):  # a payload, because the beginning of the log was cut off
         first = next(iter(_HEADER.findall(first + text.read(_FAR))), "")
     text.seek(0)
     if _HEADER.match(first.lstrip()):
@@ -137,8 +144,8 @@ def no_trace(path: Path) -> BadRequest:
 
 @dataclass(frozen=True)
 class Profile:
-    """The events of a profile; `rank` is that of its process, None outside of torch.distributed.
-    `unread` counts the entries that are no events.
+    """The events of a profile. `rank` is the rank of the profiled process; None outside of
+    torch.distributed. `unread` counts the entries that are no events.
     """
 
     name: str
@@ -148,7 +155,7 @@ class Profile:
 
 
 def read_profile(name: str, text: IO[str]) -> Profile:
-    """Return the events of a profile that PyTorch exported. TypeError for other JSON."""
+    """Return the events of a profile that PyTorch exported. Raises TypeError for other JSON."""
     data = json.load(text)
     entries = data.get("traceEvents") if isinstance(data, dict) else None
     if not isinstance(entries, list):

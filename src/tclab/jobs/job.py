@@ -33,7 +33,10 @@ _WHOLE_PATHS = ("/", "<tmp>/", "~/")
 
 @dataclass
 class _Read:
-    """The inputs that were read so far."""
+    """The inputs that were read so far. `others` says of each other file why it was not read.
+    `variables` are the environment variables in the traces. With `snapshots`, a snapshot of each
+    process is taken.
+    """
 
     processes: list[ReadProcess] = field(default_factory=list)
     profiles: list[inputs.Profile] = field(default_factory=list)
@@ -44,8 +47,8 @@ class _Read:
 
 def open_job(paths: Sequence[Path], *, snapshots: bool = False) -> Job:
     """Return the job whose traces and profiles are at `paths`: folders, files, compressed files and
-    archives; with a snapshot of each process on request. BadRequest where there is neither a trace
-    nor a profile.
+    archives. With `snapshots`, each process has a snapshot. Raises BadRequest for a path with
+    neither a trace nor a profile.
     """
     read = _Read(snapshots=snapshots)
     same_name = Counter(path.name for path in paths)
@@ -79,7 +82,7 @@ def _read_input(each: inputs.Input, name: str, read: _Read) -> None:
 
 
 def _read_variables(log: Log) -> Iterator[tuple[str, str]]:
-    """Yield the environment variables of the job that its trace contains."""
+    """Yield (name, value) for each environment variable of the job that its trace contains."""
     for event in log.trace.select("fx_graph_runnable"):
         for match in _VARIABLE.finditer(event.payload):
             yield match[1], match[2]
@@ -95,7 +98,7 @@ def _build(read: _Read, title: str) -> Job:
 
 
 def _clean_guards(process: JobProcess) -> JobProcess:
-    """Return the process; the guards that failed have no comment and no stack behind them."""
+    """Return the process without the comments and stacks that follow its failed guards."""
     recompiles = process.recompiles
     cleaned = (replace(each, reasons=failed_guards(each)) for each in recompiles)
     return replace(process, recompiles=replace(recompiles, recompiles=tuple(cleaned)))
@@ -109,8 +112,8 @@ def _order(each: ReadProcess) -> int:
 
 
 def _differences(processes: Sequence[JobProcess]) -> Iterator[str]:
-    """Yield a sentence for each group of ranks whose compiles differ from the first group's: the
-    first step that differs.
+    """Yield a sentence for each group of ranks whose compiles differ from those of the first group.
+    The sentence says which step is the first that differs.
     """
     of_ranks = [each for each in processes if each.rank is not None]
     # if a rank occurs twice, these are several runs and not one job
@@ -144,7 +147,9 @@ def _remarks(
 
 
 def _shorten_paths(job: Job) -> Job:
-    """Remove the folder that all files of the job's own code have in common from their names."""
+    """Remove from the names of files the folder that all files of the job's own code have in
+    common.
+    """
     folders = {
         os.path.dirname(line.file)
         for process in job.processes
@@ -168,7 +173,9 @@ def _lines(process: JobProcess) -> Iterator[Any]:
 
 
 def _redact(job: Job, variables: Mapping[str, str]) -> Job:
-    """Hide what may be a token: values of environment variables, of the job and of this machine."""
+    """Hide values that may be tokens: those of environment variables of the job and of this
+    machine.
+    """
     tokens = redaction.find_tokens({**os.environ, **variables})
     if not tokens:
         return job

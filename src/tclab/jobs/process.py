@@ -51,14 +51,16 @@ Parts = Mapping[str, tuple[str, str]]
 
 @dataclass(frozen=True)
 class ReadProcess:
-    """A process, and the parts of the key of each of its look-ups, in the same order."""
+    """A process, and the parts of the key of each of its look-ups, in the order of the look-ups."""
 
     process: JobProcess
     parts: tuple[Parts, ...]
 
 
 def read_process(name: str, log: Log, *, snapshot: bool = False) -> ReadProcess:
-    """Return what the log of one process says. A `snapshot` needs AOTAutograd's graphs."""
+    """Return what the log of one process says. With `snapshot`, the process has a snapshot, for
+    which the log must have been read with AOTAutograd's graphs.
+    """
     trace, torch = log.trace, _read_version(log.trace)
     lookups = list(_read_lookups(trace))
     return ReadProcess(
@@ -85,7 +87,7 @@ def read_process(name: str, log: Log, *, snapshot: bool = False) -> ReadProcess:
 
 
 def _take_snapshot(trace: Trace, torch: str) -> Snapshot:
-    """Return the identities of a trace. Its findings are in the job."""
+    """Return the identities of a trace's compiles, without findings, because the job has these."""
     return replace(identify_stages(Stages(trace)), torch=torch, findings=())
 
 
@@ -121,8 +123,8 @@ def _read_compiles(trace: Trace) -> Iterator[JobCompile]:
 
 
 def _frame_of_metrics(data: Mapping[str, Any]) -> Frame | None:
-    """Return the frame that the metrics of a compile name, because a log that was cut off may lack
-    the begin of the compile.
+    """Return the frame that the metrics of a compile name. It is needed for a log that was cut off
+    and lacks the beginning of the compile.
     """
     file, line = data.get("co_filename"), data.get("co_firstlineno")
     return Frame(str(data.get("co_name") or ""), file, int(line)) if file and line else None

@@ -1,8 +1,8 @@
 """Read what the GPU ran from a profile that PyTorch exported, beside the traces of the same job.
 
 A kernel is joined to its graph by the facts on its launch in the profile: the kernel's file, the
-key of the compiled graph around the launch, and the compile id of the region around it. A kernel
-that a CUDA graph replays has no launch of its own, and is joined by its name.
+key of the compiled graph around the launch, and the compile id of the compiled region around the
+launch. A kernel that a CUDA graph replays has no launch of its own, and is joined by its name.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class _Sum:
 
 
 def read_kernels(profile: Profile, processes: Sequence[JobProcess]) -> DeviceProfile:
-    """Return the kernels of a profile by name, the longest time first. They are those of the graphs
-    of its own rank, where that is known.
+    """Return the kernels of a profile by name, the longest time first. Each kernel is joined to a
+    graph of the profile's own rank, or of any process if the rank is not known.
     """
     on_device = [e for e in profile.events if e.get("cat") in _ON_DEVICE]
     device = [e for e in on_device if _is_span(e)]
@@ -74,8 +74,8 @@ def read_kernels(profile: Profile, processes: Sequence[JobProcess]) -> DevicePro
 
 
 def _is_span(event: Event) -> bool:
-    """Return whether an event has a name, a begin and a length, which an event of a damaged profile
-    may lack.
+    """Return whether an event has a name, a beginning and a length. An event of a damaged profile
+    may lack them.
     """
     times = event.get("ts"), event.get("dur")
     if not all(isinstance(each, (int, float)) and math.isfinite(each) for each in times):
@@ -94,7 +94,9 @@ def _arguments(event: Event) -> Mapping[str, Any]:
 
 
 def _launches(events: Sequence[Event]) -> Iterator[tuple[object, _Launch]]:
-    """Yield the number of each operator that the host ran, with the graph and region around it."""
+    """Yield the number of each operator that the host ran, with the graph and the region around the
+    operator.
+    """
     by_thread: dict[tuple[str, str], list[Event]] = defaultdict(list)
     for event in events:
         if event.get("cat") in _ON_HOST and _is_span(event):
@@ -162,8 +164,9 @@ class _Graphs:
         return cls({graph.key: graph for graph in graphs if graph.key}, by_file, by_kernel)
 
     def with_keys_of(self, launches: Iterable[_Launch]) -> _Graphs:
-        """Return the same graphs with the keys of the calls in which a known kernel was launched,
-        because a trace has no keys if the cache was off.
+        """Return the same graphs, also found by the keys of the calls in which the profile launched
+        one of their kernels. This is needed if the cache was off, because then the trace has no
+        keys.
         """
         known = {
             launch.key: self.by_file[launch.file][0]
@@ -195,8 +198,8 @@ class _Graphs:
         )
 
     def _graph(self, name: str, launch: _Launch) -> JobGraph | None:
-        """Return the graph around a launch; find it by the kernel's file, else by the call's key,
-        else by the kernel's name if only one graph has it.
+        """Return the graph around a launch. It is found by the key of the call, else by the
+        kernel's file, else by the kernel's name. Returns None if more than one graph fits.
         """
         if launch.key in self.by_key:
             return self.by_key[launch.key]
@@ -224,7 +227,9 @@ def _merge(kernels: Sequence[DeviceKernel]) -> list[DeviceKernel]:
 
 
 def _measure_span(device: Sequence[Event]) -> DeviceProfile:
-    """Return the seconds in which the GPU was in use, and the longest time in which it was not."""
+    """Return the seconds from the GPU's first event to its last, those in which the GPU was in use,
+    and the longest gap between two events.
+    """
     ordered = sorted(device, key=lambda event: event["ts"])
     if not ordered:
         return DeviceProfile("")

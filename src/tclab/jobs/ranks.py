@@ -1,5 +1,5 @@
-"""Compare the processes of a job: find groups that did the same, and the first step in which two
-processes differ.
+"""Compare the processes of a job. Find the groups of processes that did the same, and the first
+step in which two processes differ.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Step = str
 
 
 def group_alike(processes: Sequence[JobProcess]) -> list[list[JobProcess]]:
-    """Group the processes that compiled the same, in the order of the first of each group."""
+    """Group the processes with equal steps, in the order of the first process of each group."""
     groups: dict[tuple[Step, ...], list[JobProcess]] = defaultdict(list)
     for process in processes:
         groups[tuple(list_steps(process))].append(process)
@@ -23,16 +23,16 @@ def group_alike(processes: Sequence[JobProcess]) -> list[list[JobProcess]]:
 
 
 def first_difference(one: JobProcess, other: JobProcess) -> tuple[Step, Step]:
-    """Return the first step that differs, of both processes; '' for a process without a further
-    step.
+    """Return the first step in which two processes differ, once of each process; '' for a process
+    that has no further step.
     """
     pairs = zip_longest(list_steps(one), list_steps(other), fillvalue="")
     return next((pair for pair in pairs if pair[0] != pair[1]), ("", ""))
 
 
 def list_steps(process: JobProcess) -> Iterator[Step]:
-    """Yield what a process compiled, in order: frames with the guards that failed before them, the
-    kernels of each graph, and its collectives.
+    """Yield what a process compiled, in order: the frames, each with the guard that failed before
+    it, then the kernels of each graph, then the collectives of each graph.
     """
     reasons = {each.compile_id: each.reasons for each in process.recompiles.recompiles}
     for each in process.compiles:
@@ -51,7 +51,9 @@ def list_steps(process: JobProcess) -> Iterator[Step]:
 
 
 def _name_place(process: JobProcess, compile_: JobCompile) -> str:
-    """Return the line of a function, and for one of a library the own line that led to it."""
+    """Return the line of a function. For a function of a library, add the line of the job's own
+    code that called the function.
+    """
     line = compile_.location
     if line is None:
         return ""

@@ -1,4 +1,6 @@
-"""The verdict of comparing compiled results with eager PyTorch's, and where they differ."""
+"""Define the verdict on compiled results, which are compared with those of eager PyTorch, and the
+values that differ.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,11 @@ class Difference:
 
     `where` names the value, such as ``output 0 of call 2`` or ``the argument x``; `what` is the
     property that differs: values, dtype, shape, strides, type, aliasing, requires_grad, exception.
-    `eager` and `compiled` are that property on each side. If the values differ, `elements` of
-    `total` elements do, in `rows` of the `all_rows` rows (first dimension). `error` is the largest
-    error of the compiled result and `eager_error` the largest error of eager's. Both are errors
-    against the same function in float64, relative to its largest value; None if float64 was not
-    computed.
+    `eager` and `compiled` are that property on each side. If the values differ, they differ in
+    `elements` of `total` elements, in `rows` of the `all_rows` rows (first dimension). `error` is
+    the largest error of the compiled result and `eager_error` the largest error of eager's. Both
+    errors are those against the same function in float64, relative to its largest value. They are
+    None if float64 was not computed.
     """
 
     kind: ClassVar[str]
@@ -66,7 +68,8 @@ class Agreement:
     rounding, such as a gradient whose terms cancel. If the results differ, `stage` is the first
     stage of the compiler with different results, and `operator` and `line` are the first operator
     with a different result. `way` is a change that was tried and that removes the difference. Each
-    is empty if none was found. `reason` says why there is no verdict, or what limits the verdict.
+    of these fields is empty if nothing was found for it. `reason` says why there is no verdict, or
+    what limits the verdict.
     """
 
     kind: ClassVar[str]

@@ -1,4 +1,4 @@
-"""Measured times of a function, compiled and in eager."""
+"""Define the measured times of a function, compiled and in eager."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ _FEWEST_ROUNDS = 5
 @kind("mode-times")
 @dataclass(frozen=True)
 class ModeTimes:
-    """How long the calls took in one mode of torch.compile, or in ``eager``.
+    """The times of the calls in one mode of torch.compile, or in ``eager``.
 
-    `rounds` are the seconds of all calls of the request, once through; the modes took turns, so
-    that one round of each mode was measured at about the same time. `first` are the seconds of the
-    first time through, with the compiles and without any cache of kernels. `host_share` is the
-    share of the time in which the host issued work for the GPU; None on a CPU. `peak` are the most
-    bytes of tensors on the GPU at once, None on a CPU. `problem` says why nothing was measured.
+    `rounds` are the seconds of one pass over all calls of the request, round by round. The modes
+    took turns, so that one round of each mode was measured at about the same time. `first` is the
+    seconds of the first pass, with the compiles and without any cache of kernels. `host_share` is
+    the share of the time in which the host issued work for the GPU; None on a CPU. `peak` is the
+    most bytes of tensors on the GPU at once; None on a CPU. `problem` says why nothing was
+    measured.
     """
 
     kind: ClassVar[str]
@@ -49,8 +50,8 @@ class ModeTimes:
 @kind("measurement")
 @dataclass(frozen=True)
 class Measurement:
-    """What the calls of a request took in each mode, ``eager`` first, on a device with this number
-    of CPU threads. `problem` says why there is nothing to compare.
+    """The times of a request's calls in each mode, ``eager`` first, on a device and with a number
+    of CPU `threads`. `problem` says why there is nothing to compare.
     """
 
     kind: ClassVar[str]
@@ -70,8 +71,9 @@ class Measurement:
         return tuple(m for m in self.modes if m.mode != EAGER and m.rounds)
 
     def speedups(self, mode: ModeTimes) -> tuple[float, float, float]:
-        """Return how many times as fast as eager a mode is: in all rounds but the lowest one at
-        least, as a median, and in all but the highest one at most.
+        """Return how many times as fast as eager a mode is, as three numbers: the least over the
+        rounds without the lowest round, the median, and the most over the rounds without the
+        highest round.
         """
         assert self.eager is not None
         ratios = sorted(e / m for e, m in zip(self.eager.rounds, mode.rounds))
@@ -91,7 +93,9 @@ class Measurement:
         return SAME if low > 1 - _SAME and high < 1 + _SAME else UNSTEADY
 
     def break_even(self, mode: ModeTimes) -> int | None:
-        """Return after how many times through the calls the compile has paid; None if never."""
+        """Return the number of passes over the calls after which the compile has paid for itself;
+        None if it never does.
+        """
         assert self.eager is not None
         gain = self.eager.median - mode.median
         if self.verdict(mode) != FASTER or gain <= 0:

@@ -67,9 +67,9 @@ def _resident_bytes_of_one(pid: int) -> int:
 
 
 def proportional_bytes(pids: Iterable[int], in_files: int = 0) -> int:
-    """Return the proportional bytes (PSS) of all the processes: 1/n of a page that n processes
-    share. `in_files` are the bytes of files in memory, which count once whether they are mapped or
-    not. Counting takes tens of milliseconds for each process.
+    """Return the proportional bytes (PSS) of all the processes: of a page that n processes share,
+    each has 1/n. `in_files` are the bytes of files in memory, which count once whether they are
+    mapped or not. Counting takes tens of milliseconds for each process.
     """
     counted = list(map(_proportional_bytes_of_one, pids))
     mapped = sum(shared for _, shared in counted)
@@ -148,7 +148,7 @@ def _psutil_resident(pid: int) -> int:
 def end_all_descendants(seconds: float = 10.0) -> None:
     """Kill every descendant of this process; return when none is left, or after `seconds`.
 
-    It requires `adopt_orphans`, because only then does a process without children have no
+    This requires `adopt_orphans`, because only then does a process without children have no
     descendants. The limit is needed because another user's processes cannot be killed.
     """
     deadline = time.monotonic() + seconds
@@ -172,8 +172,9 @@ def kill_descendants(spared_pids: Iterable[int] = ()) -> None:
 
     A process that keeps forking and ending is gone before it can be killed, and its child is not
     known yet. So each process found is stopped first: a stopped process does not fork. When a
-    search finds only stopped processes, these are killed. Processes from earlier searches are not,
-    because they may have ended and another process may have their number now.
+    search finds only stopped processes, the processes of this search are killed. A process that
+    only an earlier search found gets no signal: it may have ended, and another process may have its
+    number now.
     """
     spared_pids, stopped = set(spared_pids), set[int]()
     while not (family := _find_own_descendants(spared_pids)) <= stopped:

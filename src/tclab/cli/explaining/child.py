@@ -1,5 +1,5 @@
-"""Run the user's code in a child process and check how the child ends, so that a report cut short
-by ``os._exit(0)`` or a crash does not look complete.
+"""Run the user's code in a child process and check how the child ends. So a report that
+``os._exit(0)`` or a crash cut short does not look complete.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def run(work: Callable[[], int]) -> int:
 
 
 def _memory_file(name: str) -> BinaryIO:
-    """Open a file in memory, since the disk can be full."""
+    """Open a file in memory, because the disk may be full."""
     return open(os.memfd_create(name), "r+b")
 
 
