@@ -42,9 +42,9 @@ def test_an_example_runs_in_eager_mode(name: str) -> None:
 def test_samples_of_operators_are_functions_of_their_tensors(monkeypatch) -> None:
     from tclab.workshop.catalog import operators
 
-    known = operators._database()
+    known = operators._load_database()
     few = {name: known[name] for name in ("addmm", "chunk", "argmax", "eye", "bmm")}
-    monkeypatch.setattr(operators, "_database", lambda: few)
+    monkeypatch.setattr(operators, "_load_database", lambda: few)
     listed = examples("operators")
     gradients = {name.rpartition("-")[0] for name, each in listed.items() if each.backward}
     assert {"operators/chunk-float32", "operators/addmm-bfloat16"} <= gradients

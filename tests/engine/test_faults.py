@@ -202,7 +202,7 @@ def test_a_warm_process_that_hangs_is_done_without(lab, monkeypatch, tmp_path):
     """A library that never comes back, in Python or below it; each run then has its own limit."""
     (tmp_path / "torch.py").write_text("import ctypes\nctypes.PyDLL(None).sleep(60)\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(pool, "_WARMING", 1.0)
+    monkeypatch.setattr(pool, "_WARM_UP_SECONDS", 1.0)
     good = lab.write("t/good", "print('fine')")
     bad = lab.write("t/bad", "import torch", "timeout=1")
     runs = lab.run(good, bad, warm=True)

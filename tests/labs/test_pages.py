@@ -182,7 +182,7 @@ def test_below_each_exercise_stands_what_the_check_asks():
     for cell in (cell for cell in lab.cells if cell.has_solution):
         raw = "".join(str(made["source"]) for made in lab_pages._code_cells(cell, [], asked))
         steps = [
-            step.says for each in asked if lab_pages._solves(cell, each) for step in each.steps
+            step.says for each in asked if lab_pages._is_solution(cell, each) for step in each.steps
         ]
         assert len(steps) >= 3
         assert all(esc(says) in raw for says in steps)

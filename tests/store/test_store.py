@@ -191,7 +191,7 @@ def save_killed_in_mid_write(store: Store) -> None:
 
 
 def save_killed_between_the_renames(store: Store) -> None:
-    folders._exchange = lambda a, b: False
+    folders._exchange_paths = lambda a, b: False
     rename, calls = os.rename, []
 
     def second_kills(a, b) -> None:

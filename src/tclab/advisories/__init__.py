@@ -62,7 +62,9 @@ class Advisory:
         return all(expression.search(text) for expression in self._expressions)
 
     def find_places(self, snapshot: Snapshot) -> Iterator[str]:
-        """Yield the titles of matching kernels or graphs, for any PyTorch version."""
+        """Yield the titles of the kernels or graphs that match the fault, for any PyTorch
+        version.
+        """
         kernels = [each for each in snapshot.kernels if each.language == self.language]
         for kernel in kernels if not self.stage else ():
             if self.fits(kernel.body):

@@ -33,7 +33,7 @@ def listen() -> Iterator[Trace]:
         trace.add(names.BYTECODE, (code, new), "", compiler.current_compile_ids())
 
     with ExitStack() as stack:
-        stack.enter_context(_logging_enabled())
+        stack.enter_context(_enabling_logging())
         stack.enter_context(compiler.attach_trace_handler(_StructuredTraceHandler(trace)))
         for name in compiler.LOGS:
             stack.enter_context(compiler.tap_log(name, _LogHandler(trace, name)))
@@ -48,10 +48,12 @@ def listen() -> Iterator[Trace]:
         stack.enter_context(vector_isa.time_isa_trials())
         yield trace
         trace.add(names.PRECISIONS, _float32_precisions(), "", (None, None))
-        trace.add(names.FILES, compiler.files_by_short_name(_files(trace)), "", (None, None))
+        trace.add(
+            names.FILES, compiler.files_by_short_name(_compiled_files(trace)), "", (None, None)
+        )
 
 
-def _files(trace: Trace) -> set[str]:
+def _compiled_files(trace: Trace) -> set[str]:
     """Return the files of all frames that were compiled."""
     return {
         frame["filename"] for event in trace.select(names.START) for frame in event.data["stack"]
@@ -67,7 +69,7 @@ def _float32_precisions() -> dict[str, str]:
 
 
 @contextmanager
-def _logging_enabled() -> Iterator[None]:
+def _enabling_logging() -> Iterator[None]:
     """Undo `logging.disable` during the block, since PyTorch writes its trace through `logging`."""
     level = logging.root.manager.disable
     logging.disable(logging.NOTSET)

@@ -28,7 +28,7 @@ from tclab.upgrade.captures import explain_in_environment
 #: The exit statuses.
 # the command exits with the largest status of its functions
 SAME, WRONG_USE, INCOMPLETE, WORSE = 0, 2, 3, 4
-#: A trace has no registers to compare.
+#: The level for jobs, because a trace has no registers to compare.
 _JOB_LEVEL = "kernels"
 # job.torch2.13.json, rank-1-6b86b273.torch2.13.json
 _OF_A_PROCESS = re.compile(r"(?:job|rank)(?:-\d+-\w+)?\.torch")

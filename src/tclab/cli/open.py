@@ -23,9 +23,9 @@ from tclab.jobs import open_job
 from tclab.model import Job
 from tclab.render.job import page
 
-_WORDS = "tclab.cli.open: words of the command to run"
-#: The signals that end a command and what started it. Windows lacks one.
-_ENDING = [getattr(signal, n) for n in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, n)]
+_COMMAND_KEY = "tclab.cli.open: words of the command to run"
+#: The signals that end a command, and the program that started it. Windows lacks one of them.
+_END_SIGNALS = [getattr(signal, n) for n in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, n)]
 _FORMATS: Mapping[str, Callable[[Job], str]] = {
     "html": page.html,
     "json": Job.to_json,
@@ -39,7 +39,7 @@ class _WithCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Keep the words after ``--`` for the command, and parse those before it."""
         end = args.index("--") if "--" in args else len(args)
-        ctx.meta[_WORDS] = args[end + 1 :]
+        ctx.meta[_COMMAND_KEY] = args[end + 1 :]
         return super().parse_args(ctx, args[:end])
 
 
@@ -82,7 +82,7 @@ def open_command(
         output = Path(f"{first or 'job'}.html")
         format_ = "html"
     format_ = format_ or ("html" if output else "text")
-    command = context.meta[_WORDS]
+    command = context.meta[_COMMAND_KEY]
     status = 0
     try:
         if output is not None:
@@ -147,8 +147,8 @@ def _run(command: Sequence[str], folder: str) -> int:
             child.send_signal(signal.SIGKILL if number in handed_on else number)
             handed_on.add(number)
 
-    # A handler, since a command would inherit a signal that is ignored.
-    kept = {number: signal.getsignal(number) for number in _ENDING}
+    # Set a handler, because the command would inherit an ignored signal.
+    kept = {number: signal.getsignal(number) for number in _END_SIGNALS}
     try:
         for number, handler in kept.items():
             if handler is not signal.SIG_IGN:

@@ -34,11 +34,11 @@ def console(*, stderr: bool = False) -> Console:
     """Return a console that wraps no lines in a pipe, and prints ``:name:`` unchanged."""
     stream = sys.stderr if stderr else streams.own_stdout()
     return _Console(
-        file=stream, highlight=False, soft_wrap=False, width=_width(stream), emoji=False
+        file=stream, highlight=False, soft_wrap=False, width=_choose_width(stream), emoji=False
     )
 
 
-def _width(stream: TextIO) -> int | None:
+def _choose_width(stream: TextIO) -> int | None:
     """Return the columns of a console; None means that rich reads COLUMNS or asks the terminal."""
     columns = os.environ.get("COLUMNS")
     if columns is None:
@@ -74,7 +74,7 @@ def print_note(text: str) -> None:
 
 
 # <tmp>/work/model.py:12
-_CLEANED = re.compile(r"<tmp>(/[^\s:<>\"',)]+)")
+_CLEANED_PATH = re.compile(r"<tmp>(/[^\s:<>\"',)]+)")
 
 
 def _write_out_paths(text: str) -> str:
@@ -82,7 +82,7 @@ def _write_out_paths(text: str) -> str:
     editor opens them. Messages have ``<tmp>`` in place of the folder.
     """
     folder = tempfile.gettempdir()
-    return _CLEANED.sub(
+    return _CLEANED_PATH.sub(
         lambda found: (
             f"{escape(folder)}{found[1]}" if os.path.exists(folder + found[1]) else found[0]
         ),

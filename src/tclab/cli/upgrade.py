@@ -27,7 +27,7 @@ from tclab.upgrade.environments import Build, EnvironmentMaker
 from tclab.upgrade.stages import Side, Upgrade, exit_status
 
 #: The most rows of a table to print; the report has them all.
-_MOST = 12
+_MOST_ROWS = 12
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -154,7 +154,7 @@ def _compare_all(*, specs: tuple[str, ...], listed: Sequence[str] | None, to: st
     every = list(dict.fromkeys([*specs, *filter(None, lines)]))
     _check(every, request["target"])
     named = {environments.find_torch_version(python): python for python in pythons}
-    builds = _builds(from_, to, named)
+    builds = _choose_builds(from_, to, named)
     if output is None and format_ == "html":
         output = Path(f"upgrade-{builds[1].version}.html")
     path = output_file.require_writable(output) if output else None
@@ -182,7 +182,9 @@ def _own_torch() -> str:
     return Version.parse(machine.torch_facts().get("__version__", "")).public
 
 
-def _builds(from_: str | None, to: str | None, pythons: dict[str, str]) -> tuple[Build, Build]:
+def _choose_builds(
+    from_: str | None, to: str | None, pythons: dict[str, str]
+) -> tuple[Build, Build]:
     """Return the earlier and the later PyTorch. The default of --from is this Python's PyTorch; the
     default of --to is the PyTorch of --python.
     """
@@ -254,8 +256,8 @@ def _print(upgrades: list[Upgrade], path: Path | None) -> None:
             out.print(f"[yellow]{escape(said)}[/]\n  next: {escape(step)}", soft_wrap=True)
         for table in presentation.list_tables(each):
             out.print("", _draw_table(table), sep="\n")
-            if len(table.rows) > _MOST:
-                out.print(f"… and {len(table.rows) - _MOST} more in the report")
+            if len(table.rows) > _MOST_ROWS:
+                out.print(f"… and {len(table.rows) - _MOST_ROWS} more in the report")
     if path is not None:
         out.print(f"[green]wrote[/] {escape(str(path))}", soft_wrap=True)
 
@@ -265,6 +267,6 @@ def _draw_table(table: Table) -> Drawn:
     drawn.title, drawn.title_justify, drawn.title_style = table.title, "left", "bold"
     for name, right in zip(table.columns, numeric_columns(table)):
         drawn.add_column(name, justify="right" if right else "left", overflow="fold")
-    for row in cell_texts(table)[:_MOST]:
+    for row in cell_texts(table)[:_MOST_ROWS]:
         drawn.add_row(*map(escape, row))
     return drawn

@@ -108,23 +108,23 @@ def _differing_body_forms(old: KernelIdentity, new: KernelIdentity) -> tuple[For
     left, right = _build_flow(old.body), _build_flow(new.body)
     if left.canonical_lines != right.canonical_lines:
         applied = (form for form in FORMS if left.fired[form.name] != right.fired[form.name])
-        return (*applied, _name_rest(old, new))
+        return (*applied, _find_form_by_text(old, new))
     return tuple(_necessary_forms(old.body, new.body)) or (ORDER,)
 
 
 #: A text that only one of two bodies contains, and the form that it indicates.
-_TELLING = (("online_softmax", ONLINE), ("for r0_offset", LOOPED))
+_FORM_BY_TEXT = (("online_softmax", ONLINE), ("for r0_offset", LOOPED))
 # r0_numel = 768
 _SIZE = re.compile(r"^ +\w+numel = \d+$", re.MULTILINE)
 
 
-def _name_rest(old: KernelIdentity, new: KernelIdentity) -> Form:
-    """Return the form in which two bodies differ that no rule makes equal. A text in `_TELLING`
-    that only one of the bodies contains indicates the form.
+def _find_form_by_text(old: KernelIdentity, new: KernelIdentity) -> Form:
+    """Return the form in which two bodies differ that no rule makes equal. If only one of the
+    bodies contains a text of `_FORM_BY_TEXT`, this text indicates the form.
     """
     if old.operators != new.operators:
         return FUSED
-    told = (form for text, form in _TELLING if (text in old.body) != (text in new.body))
+    told = (form for text, form in _FORM_BY_TEXT if (text in old.body) != (text in new.body))
     resized = _SIZE.findall(old.body) != _SIZE.findall(new.body)
     return next(told, RESIZED if resized else UNNAMED)
 

@@ -221,13 +221,13 @@ def _count_changes(
 ) -> Iterator[Change]:  # fmt: skip
     for name in sorted(before.keys() | after.keys()):
         both = before.get(name, 0), after.get(name, 0)
-        yield from _number_change(part, prefix + name, *both, judged=False, detail=detail)
+        yield from _number_change(part, prefix + name, *both, is_judged=False, detail=detail)
 
 
 def _number_change(
-    part: str, name: str, before: int | None, after: int | None, *, judged: bool = True,
+    part: str, name: str, before: int | None, after: int | None, *, is_judged: bool = True,
     detail: str = "",
 ) -> Iterator[Change]:  # fmt: skip
     if before is not None and after is not None and before != after:
-        worse = after > before if judged else None
+        worse = after > before if is_judged else None
         yield Change(part, name, before, after, worse, detail or name)

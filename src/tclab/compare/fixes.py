@@ -50,7 +50,7 @@ KEEP_A_TENSOR = "Another value compiles again: keep it a tensor, without .item()
 
 # ------------------------------------------------------------------------------ recompiles
 
-#: What ends recompiles for sizes.
+#: The beginning of the fix for recompiles for other sizes.
 ANY_SIZE = "Compile with dynamic=True, and one compile serves all sizes"
 NO_KNOWN_FIX = "No fix is known for this guard."
 NOTHING_TO_DO = "Nothing to do: train() and eval() are compiled once each."

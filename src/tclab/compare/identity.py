@@ -140,8 +140,8 @@ def identify_findings(findings: Iterable[Finding]) -> tuple[FindingIdentity, ...
 
 
 def identify_finding(finding: Finding) -> FindingIdentity:
-    """Identify a finding by its kind and the text of its lines. Without lines, use the text of the
-    finding, without the numbers that change with the input.
+    """Identify a finding by its kind and the text of its lines. A finding without lines is
+    identified by its own text, without the numbers that change with the input.
     """
     cost = finding.cost
     if FINDING_KINDS[finding.name].whole:

@@ -215,7 +215,7 @@ def fill_by_load(flow: Flow, operation: Operation, operands: tuple[int, ...]) ->
         return None
     if below == operation and others[0] == test:
         return flow.make(operation, test, others[1], fill)
-    if below.name == LOAD and "other" in below.words and _needs(flow, others[1], test):
+    if below.name == LOAD and "other" in below.words and _mask_includes_test(flow, others[1], test):
         at = len(others) - len(below.words) + below.words.index("other")
         return flow.make(below, *others[:at], fill, *others[at + 1 :])
     return flow.make(operation, test, inside, fill) if fill != outside else None
@@ -248,11 +248,11 @@ def _is_opposite(flow: Flow, test: int, other: int) -> bool:
     return (one.words, two.words) == (("Lt",), ("GtE",)) and below == others
 
 
-def _needs(flow: Flow, mask: int, test: int) -> bool:
+def _mask_includes_test(flow: Flow, mask: int, test: int) -> bool:
     """Return whether a mask is the test, or the test combined with others by ``and``."""
     operation, operands = flow.nodes[mask]
     joined = operands if operation == Operation("BitAnd") else ()
-    return mask == test or any(_needs(flow, each, test) for each in joined)
+    return mask == test or any(_mask_includes_test(flow, each, test) for each in joined)
 
 
 _SAMPLES = 32

@@ -1,5 +1,5 @@
-"""Summarise a compile for a verdict: the part that counts, and the part that is in other code and
-does not count.
+"""Summarise a compile for a verdict: the part that counts, and the part in other code, which does
+not count.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ def summarize_capture(
     return CompileSummary(kept, tuple(item for _, item in mine), elsewhere)
 
 
-def _is_within(place: SourceLine | None, package: str) -> bool:
+def _is_within(line: SourceLine | None, package: str) -> bool:
     """Return whether a line is in a package or module; the package '' contains every line."""
     if not package:
         return True
-    parts = (place.file if place else "").removesuffix(".py").split("/")
+    parts = (line.file if line else "").removesuffix(".py").split("/")
     name = package.split(".")
     return any(parts[at : at + len(name)] == name for at in range(len(parts)))

@@ -19,7 +19,7 @@ from importlib.resources import files
 from tclab.model import CallCost, Chain, Kernel, KernelRow
 from tclab.targets import Target
 
-_MEASURED = files(__package__) / "measured_costs.json"
+_MEASURED_FILE = files(__package__) / "measured_costs.json"
 #: A call is bound by launches if they take at least this many times as long as the GPU's work. Such
 #: a call gains at least a quarter by CUDA graphs.
 _LAUNCHES_BOUND = 1.25
@@ -49,7 +49,7 @@ class MeasuredCosts:
 @cache
 def measured_costs() -> MeasuredCosts:
     """Read the measured costs."""
-    return MeasuredCosts(**json.loads(_MEASURED.read_text(encoding="utf-8")))
+    return MeasuredCosts(**json.loads(_MEASURED_FILE.read_text(encoding="utf-8")))
 
 
 @dataclass(frozen=True)

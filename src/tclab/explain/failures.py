@@ -34,7 +34,7 @@ _HINTS = machine.CXX_STEPS | {
 }
 
 
-_PICKLED = (
+_PICKLE_ADVICE = (
     "pickle what it was made from, and call torch.compile where it is loaded (not tried): a "
     "compiled function is pickled by its name, which has to lead to it"
 )
@@ -62,21 +62,27 @@ def eager_error(subject: Subject, backward: bool) -> BaseException | None:
 
 
 def explain_function_error(
-    subject: Subject, alone: TrialResult, runner: TrialRunner
+    subject: Subject, uncompiled_run: TrialResult, runner: TrialRunner
 ) -> ExplainError:
-    """Return the error for a function that raises without torch.compile. `alone` is the result of
-    the run without torch.compile.
+    """Return the error for a function that raises without torch.compile. `uncompiled_run` is the
+    result of the run that raised.
     """
-    place, cause = alone.place or subject.place, f"{subject.title} raised: {alone.error}"
-    if step := failing.advise_larger_example(runner, alone.error, compiled=False):
+    place, cause = (
+        uncompiled_run.place or subject.place,
+        f"{subject.title} raised: {uncompiled_run.error}",
+    )
+    if step := failing.advise_larger_example(runner, uncompiled_run.error, compiled=False):
         return ExplainError(place, cause, step)
     arguments = "; ".join(describe(call) or "nothing" for call in subject.calls()[:4])
     step = f"correct the line, or the inputs ({arguments})"
-    if "NotImplementedError" in alone.error and "from the 'CPU' backend" in alone.error:
+    if (
+        "NotImplementedError" in uncompiled_run.error
+        and "from the 'CPU' backend" in uncompiled_run.error
+    ):
         step = "the operator has no kernel for the CPU: with torch.library.register_fake "
         step += "--target shows what is around it"
     # torch.export raises such an error even without torch.compile
-    own = alone.error.startswith("torch._dynamo.")
+    own = uncompiled_run.error.startswith("torch._dynamo.")
     return ExplainError(
         place, cause, step if own else f"it raises without torch.compile too: {step}"
     )
@@ -90,7 +96,7 @@ def explain_own_compile_error(
     cause = f"{subject.title} raised: {last_line(error)}; without its own torch.compile it does not"
     step = failing.advise_larger_example(runner, last_line(error), compiled=True)
     method = "'__func__'" in str(error) or "'__self__'" in str(error)
-    # without a backend that helps, the object is at fault
+    # if no backend helps, the object itself is the cause
     if not step and not failing.runs_without_backend(runner):
         step = failing.find_working_order(runner, place) or failing.advise_keeping_object(
             runner, method=method
@@ -99,7 +105,7 @@ def explain_own_compile_error(
         cause += ". torch.compile of a method returns a function, which is bound to nothing"
         step = step or "compile a function that calls the method"
     if "pickle" in last_line(error):
-        step = step or _PICKLED
+        step = step or _PICKLE_ADVICE
     return ExplainError(place, cause, step or failing.diagnose(runner, place).step)
 
 
@@ -148,7 +154,7 @@ def _said_by_pytorch(text: str) -> str:
 
 
 #     File "/home/me/model.py", line 12, in forward
-_PRINTED = re.compile(r'^ *File "(?P<file>.+)", line (?P<line>\d+), in ', re.MULTILINE)
+_PRINTED_FRAME = re.compile(r'^ *File "(?P<file>.+)", line (?P<line>\d+), in ', re.MULTILINE)
 
 
 # my_model.py:18
@@ -158,7 +164,7 @@ _PLACE = re.compile(r"(?P<file>.+):(?P<line>\d+)")
 def _printed_place(text: str) -> str:
     """Return the user's innermost line in a traceback printed inside the compiler's error."""
     for frame in reversed(
-        user_lines.select_user_lines(_PRINTED.finditer(text), lambda each: each["file"])
+        user_lines.select_user_lines(_PRINTED_FRAME.finditer(text), lambda each: each["file"])
     ):
         return code_at(frame["file"], int(frame["line"]))
     return ""

@@ -26,8 +26,8 @@ DTYPES = {
 _FULL = {full: full for full in DTYPES.values()}
 
 _TENSOR = re.compile(r"(?P<dtype>[a-z]\w*)\[(?P<sizes>[\d\s,]*)\](?:\s*<\s*(?P<bound>\d+))?")
-_NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)\s*=(?!=)\s*(?P<value>.+)", re.DOTALL)
-_HOW = (
+_KEYWORD = re.compile(r"(?P<name>[A-Za-z_]\w*)\s*=(?!=)\s*(?P<value>.+)", re.DOTALL)
+_HOW_TO_WRITE_INPUTS = (
     "write a tensor as dtype[sizes], such as f32[8,1024] or i64[8,16]<1000 (integers below 1000); "
     "or a Python literal, such as 3 or \"'mean'\"; or name=… for a keyword"
 )
@@ -35,7 +35,7 @@ _HOW = (
 
 #: A number with more digits cannot be a size.
 _DIGITS = 18
-_SMALLER = "make it smaller: sizes change what is compiled less than they change its time"
+_MAKE_SMALLER = "make it smaller: sizes change what is compiled less than they change its time"
 
 
 @dataclass(frozen=True)
@@ -68,14 +68,16 @@ class Spec:
 
 def parse(text: str) -> Spec:
     """Parse one ``--input``. Raises BadRequest, which says how to write it, if it is wrong."""
-    match = _NAMED.fullmatch(text.strip())
+    match = _KEYWORD.fullmatch(text.strip())
     name, body = (match["name"], match["value"]) if match else ("", text.strip())
     if tensor := _TENSOR.fullmatch(body):
         return _parse_tensor(text, name, tensor)
     try:
         return Spec(name, value=ast.literal_eval(body))
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        raise BadRequest(f"--input {text}", "neither a tensor nor a Python literal", _HOW) from None
+        raise BadRequest(
+            f"--input {text}", "neither a tensor nor a Python literal", _HOW_TO_WRITE_INPUTS
+        ) from None
 
 
 def _parse_tensor(text: str, name: str, match: re.Match[str]) -> Spec:
@@ -88,9 +90,9 @@ def _parse_tensor(text: str, name: str, match: re.Match[str]) -> Spec:
     if pieces[-1] == "":  # f32[] is a scalar; f32[8,] is allowed
         pieces.pop()
     if not all(p.isdigit() for p in pieces):
-        raise BadRequest(f"--input {text}", "a size is missing", _HOW)
+        raise BadRequest(f"--input {text}", "a size is missing", _HOW_TO_WRITE_INPUTS)
     if any(len(p) > _DIGITS for p in pieces):
-        raise BadRequest(f"--input {text}", f"a size of over {_DIGITS} digits", _SMALLER)
+        raise BadRequest(f"--input {text}", f"a size of over {_DIGITS} digits", _MAKE_SMALLER)
     return Spec(name, dtype, tuple(map(int, pieces)), _parse_bound(text, dtype, match["bound"]))
 
 
@@ -101,7 +103,9 @@ def _parse_bound(text: str, dtype: str, digits: str | None) -> int | None:
     if digits is None:
         return None
     if "int" not in dtype or not digits.strip("0"):
-        raise BadRequest(f"--input {text}", "a bound is for integers, and at least 1", _HOW)
+        raise BadRequest(
+            f"--input {text}", "a bound is for integers, and at least 1", _HOW_TO_WRITE_INPUTS
+        )
     bits = int(dtype.rpartition("int")[2]) - (not dtype.startswith("u"))
     if len(digits) > 2 * _DIGITS or int(digits) > 2**bits:  # int() refuses thousands of digits
         cause = f"{dtype} has no integers above {2**bits - 1}"
@@ -126,7 +130,7 @@ def make(spec: Spec, *, device: Any = None, grad: bool = False) -> object:
             return values.to(dtype).requires_grad_(grad and wide)
         return torch.randint(0, spec.bound or 2, spec.sizes, device=device).to(dtype)
     except (RuntimeError, MemoryError) as error:  # out of memory
-        raise ExplainError(f"--input {spec}", last_line(error), _SMALLER) from error
+        raise ExplainError(f"--input {spec}", last_line(error), _MAKE_SMALLER) from error
 
 
 def _check_room(spec: Spec, itemsize: int) -> None:
@@ -136,7 +140,7 @@ def _check_room(spec: Spec, itemsize: int) -> None:
     size, memory = math.prod(spec.sizes) * itemsize, _total_memory()
     if size > memory:
         cause = f"it takes {size / 1e9:,.0f} GB, and this machine has {memory / 1e9:,.0f} GB"
-        raise ExplainError(f"--input {spec}", cause, _SMALLER)
+        raise ExplainError(f"--input {spec}", cause, _MAKE_SMALLER)
 
 
 def _total_memory() -> int:

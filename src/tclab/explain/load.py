@@ -22,7 +22,7 @@ from tclab.explain.seeds import seeded
 from tclab.text import user_lines
 from tclab.text.scrub import is_generated, scrub
 
-_HOW = "say it as FILE.py:NAME or MODULE:NAME, for example my_model.py:forward"
+_HOW_TO_NAME = "say it as FILE.py:NAME or MODULE:NAME, for example my_model.py:forward"
 
 
 def split(spec: str) -> tuple[str, str]:
@@ -30,7 +30,7 @@ def split(spec: str) -> tuple[str, str]:
     where, colon, name = spec.rpartition(":")
     if not colon or not where or not name:
         missing = "a name" if not colon or not name else "a file or module"
-        raise BadRequest(spec or "explain", f"{missing} is missing", _HOW)
+        raise BadRequest(spec or "explain", f"{missing} is missing", _HOW_TO_NAME)
     return where, name
 
 
@@ -46,16 +46,16 @@ def is_file(spec: str) -> bool:
 def import_module(
     where: str, lines: Mapping[int, str] | None = None, suffix: str = ""
 ) -> Iterator[ModuleType]:
-    """Import the file or module. During the block it can import its neighbours, as if Python had
-    been started in its folder. `lines`, by number, replace lines of the file; `suffix` is appended
-    to the name of its module.
+    """Import the file or module. During the block the file can import its neighbours, as if Python
+    had been started in the file's folder. `lines`, by number, replace lines of the file. `suffix`
+    is appended to the name of the file's module.
     """
     names_file = where.endswith(".py") or os.sep in where or os.path.isfile(where)
     path = Path(where).resolve()
     if names_file and not path.is_file():
         raise BadRequest(where, "no such file", _suggest_file(path))
     if names_file and path.suffix != ".py":
-        raise BadRequest(where, "it is no Python file", _HOW)
+        raise BadRequest(where, "it is no Python file", _HOW_TO_NAME)
     folder, name = _as_module(path) if names_file else (Path.cwd(), where)
     before = list(sys.path)
     sys.path.insert(0, str(folder))
@@ -68,7 +68,7 @@ def import_module(
 def _suggest_file(path: Path) -> str:
     there = sorted(p.name for p in path.parent.glob("*.py")) if path.parent.is_dir() else []
     near = difflib.get_close_matches(path.name, there, n=1)
-    return f"did you mean {near[0]}?" if near else _HOW
+    return f"did you mean {near[0]}?" if near else _HOW_TO_NAME
 
 
 def _as_module(path: Path) -> tuple[Path, str]:
@@ -167,7 +167,7 @@ def _describe_with_cause(error: BaseException) -> str:
 def _suggest_module(name: str) -> str:
     if Path(f"{name}.py").is_file():
         return f"for the file, say {name}.py:NAME"
-    return f"is it installed, or next to the working folder? {_HOW}"
+    return f"is it installed, or next to the working folder? {_HOW_TO_NAME}"
 
 
 def _import_advice(error: BaseException, path: Path | None, name: str) -> str:
@@ -255,4 +255,4 @@ def _suggest_name(owner: object, part: str) -> str:
         return f"did you mean {' or '.join(near)}?"
     home = getattr(owner, "__name__", None)
     own = [n for n in there if getattr(getattr(owner, n), "__module__", None) == home]
-    return f"there are: {', '.join(own[:12])}" if own else _HOW
+    return f"there are: {', '.join(own[:12])}" if own else _HOW_TO_NAME

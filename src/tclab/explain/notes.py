@@ -78,7 +78,7 @@ def _note_fixed_values(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]
     places = {}
     for guards in capture.guards:
         for guard in guards:
-            place = _place(guard, frames.get(guards.compile_id))
+            place = _find_line(guard, frames.get(guards.compile_id))
             if place is None or (fact := _find_fact(guard)) is None:
                 continue
             key = place.file, place.line
@@ -129,7 +129,7 @@ def starts(capture: Capture) -> dict[str, SourceLine]:
     return {ident: place for ident, place in places if user_lines.is_user_file(place.file)}
 
 
-def _place(guard: Guard, frame: SourceLine | None) -> SourceLine | None:
+def _find_line(guard: Guard, frame: SourceLine | None) -> SourceLine | None:
     """Return the user's line that a guard is about. If PyTorch's own code reads the value first,
     return the line where the frame begins.
     """

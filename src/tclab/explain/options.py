@@ -98,10 +98,10 @@ def _translate_error(options: Mapping[str, Any], message: str) -> BadOption:
     mode, own = options.get("mode"), options.get("options") or {}
     if match := _MODE.search(message):
         modes = [name.strip() for name in match["modes"].split(",")]
-        step = f"{_suggest(str(mode), modes)}the modes are {', '.join(modes)}"
+        step = f"{_suggest_name(str(mode), modes)}the modes are {', '.join(modes)}"
         return BadOption(f"--option mode={mode}", "there is no such mode", step)
     if match := _OPTION.search(message):
-        near = _suggest(match["name"], re.findall(r"'([^']+)'", match["all"]))
+        near = _suggest_name(match["name"], re.findall(r"'([^']+)'", match["all"]))
         step = near.strip() or "torch._inductor.list_options() lists them"
         place = f"--option {match['name']}={own.get(match['name'].replace('-', '_'), '…')}"
         return BadOption(place, "neither torch.compile nor Inductor has such an option", step)
@@ -112,6 +112,6 @@ def _translate_error(options: Mapping[str, Any], message: str) -> BadOption:
     return BadOption(f"--option {names}", message.splitlines()[0][:200], "leave one of them out")
 
 
-def _suggest(name: str, there: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, list(there), n=1)
+def _suggest_name(name: str, valid_names: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(valid_names), n=1)
     return f"did you mean {near[0]}? " if near else ""

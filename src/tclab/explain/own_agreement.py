@@ -26,14 +26,16 @@ UNCHANGED = Remedy(backend="inductor")
 
 
 def begin(
-    request: ExplainRequest, named: subject.Subject, remedy: Remedy = UNCHANGED
+    request: ExplainRequest, named_subject: subject.Subject, remedy: Remedy = UNCHANGED
 ) -> ComparisonAnew:
-    """Begin a comparison of the calls of `named`, which the request names, with the remedy."""
+    """Begin a comparison of the calls of `named_subject`, which is what the request names. The
+    compiled side runs with the remedy.
+    """
     from tclab.capturing.agreement.anew import ComparisonAnew
 
     @contextmanager
     def make_uncompiled() -> Iterator[Program]:
-        with patched_compile(_UNCOMPILED), _imported(request, _UNCOMPILED) as program:
+        with patched_compile(_UNCOMPILED), _import_anew(request, _UNCOMPILED) as program:
             yield program
 
     @contextmanager
@@ -41,27 +43,31 @@ def begin(
         with (
             patched_compile(remedy),
             _compile_with(options),
-            _imported(request, remedy) as program,
+            _import_anew(request, remedy) as program,
         ):
             yield program
 
-    return ComparisonAnew.begin_anew(_program(named), request.backward, make_uncompiled, make)
+    return ComparisonAnew.begin_anew(
+        _make_program(named_subject), request.backward, make_uncompiled, make
+    )
 
 
-def _program(named: subject.Subject) -> Program:
-    return named.callable, [(call.args, dict(call.kwargs)) for call in named.calls()]
+def _make_program(named_subject: subject.Subject) -> Program:
+    return named_subject.callable, [
+        (call.args, dict(call.kwargs)) for call in named_subject.calls()
+    ]
 
 
 @contextmanager
-def _imported(request: ExplainRequest, remedy: Remedy) -> Iterator[Program]:
+def _import_anew(request: ExplainRequest, remedy: Remedy) -> Iterator[Program]:
     """Import the file anew. Its module gets a unique name, by which Dynamo finds the variables of
     this import and not those of another one.
     """
     where, name = load.split(request.spec)
     with load.import_module(where, remedy.lines, suffix=f"_{next(_NUMBERS)}") as module:
         try:
-            named = subject.find(module, where, name, request.inputs, grad=request.backward)
-            yield _program(named)
+            named_subject = subject.find(module, where, name, request.inputs, grad=request.backward)
+            yield _make_program(named_subject)
         finally:
             sys.modules.pop(module.__name__, None)
 

@@ -27,7 +27,7 @@ NONE_REACHED = "a call reaches none of the compiled objects"
 GENERATOR = "generator or a coroutine"
 _SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 #: The most objects to visit. A call of a large model can reach this many.
-_MOST = 50_000
+_MOST_OBJECTS = 50_000
 _LEAVES = (str, bytes, int, float, complex, bool, type(None), type, types.ModuleType)
 _CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset)
 
@@ -98,7 +98,7 @@ def _reachable_objects(value: object) -> Iterator[object]:
     """Yield each object that a call of `value` can reach, once."""
     seen: set[int] = set()
     waiting = [value]
-    while waiting and len(seen) < _MOST:
+    while waiting and len(seen) < _MOST_OBJECTS:
         each = waiting.pop()
         if id(each) in seen or isinstance(each, _LEAVES):
             continue
@@ -211,11 +211,11 @@ def _explain_none(
         return "TorchDynamo is disabled (torch._dynamo.config.disable, TORCHDYNAMO_DISABLE)"
     for each in _reachable_objects(subject):
         if isinstance(each, torch.nn.Module) and (bound := bound_elsewhere(each)):
-            return f"`forward` is bound to another object ({_place(bound)})"
-    return _compiled_generator(own) or _running_original(own, call) or NONE_REACHED
+            return f"`forward` is bound to another object ({_find_assignment(bound)})"
+    return _describe_generator(own) or _describe_running_original(own, call) or NONE_REACHED
 
 
-def _compiled_generator(own: ReachableCompiles) -> str:
+def _describe_generator(own: ReachableCompiles) -> str:
     """Return that one of the compiled functions is a generator, and its line; '' if none is."""
     for each in own.objects:
         function = getattr(find_original(each), "__func__", find_original(each))
@@ -228,7 +228,7 @@ def _compiled_generator(own: ReachableCompiles) -> str:
     return ""
 
 
-def _running_original(own: ReachableCompiles, call: Callable[[], object]) -> str:
+def _describe_running_original(own: ReachableCompiles, call: Callable[[], object]) -> str:
     """Return the uncompiled original that runs in place of its compiled form, and where it runs; ''
     if there is none.
     """
@@ -272,7 +272,7 @@ def bound_elsewhere(module: Any) -> types.MethodType | None:
     return None
 
 
-def _place(forward: types.MethodType) -> str:
+def _find_assignment(forward: types.MethodType) -> str:
     """Return the line where the file assigns to a `forward` attribute; if there is none, the line
     of the function.
     """

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 def build(
     subject: Subject, request: ExplainRequest, outcome: Outcome, calls: tuple[str, ...],
-    tried: TriedFixes, measurement: Measurement | None = None,
+    tried_fixes: TriedFixes, measurement: Measurement | None = None,
 ) -> Report:  # fmt: skip
     """Build the report of one capture; files below the working folder get relative paths."""
     from tclab.explain import source
@@ -45,18 +45,18 @@ def build(
     capture, refusal, target = outcome.capture, outcome.refusal, request.target
     here, device = machine.here(), target.device if target else ""
     chains, fault = _build_chains(capture, machine_code=refusal is None)
-    agreement = tried.agreement
-    if not (capture.breaks.graphs or tried.own):
+    agreement = tried_fixes.agreement
+    if not (capture.breaks.graphs or tried_fixes.own):
         agreement = Agreement(reason="nothing was compiled")
     snapshot = take_snapshot(capture, here, subject.title, device)
     mode = str(request.options.get("mode") or "")
     shown = replace(
         evidence.of_capture(capture, snapshot, chains, target, mode),
         calls=len(calls),
-        breaks=tried.breaks,
-        fixes=tried.functions,
-        checkpoint_fix=tried.checkpoint_fix,
-        own=tried.own,
+        breaks=tried_fixes.breaks,
+        fixes=tried_fixes.functions,
+        checkpoint_fix=tried_fixes.checkpoint_fix,
+        own=tried_fixes.own,
         agreement=agreement,
         measurement=measurement,
     )
@@ -84,7 +84,7 @@ def build(
         counts=_count_parts(capture, len(calls)),
         kernels=shown.kernels,
         candidates=Candidates() if refusal else capture.compile_candidates(),
-        breaks=tried.breaks,
+        breaks=tried_fixes.breaks,
         recompiles=capture.recompiles,
         symbols=capture.symbols,
         guards=capture.guards,
@@ -94,14 +94,14 @@ def build(
         snapshot=snapshot,
         agreement=agreement,
         advisories=shown.advisories,
-        own=tried.own,
+        own=tried_fixes.own,
         cachings=capture.cachings,
         checkpoints=capture.checkpoints,
         cost=shown.cost,
         measurement=measurement,
         findings=found,
     )
-    sources = source.annotate_sources(capture, chains, subject.callable, tried.breaks, found)
+    sources = source.annotate_sources(capture, chains, subject.callable, tried_fixes.breaks, found)
     return _make_shareable(replace(report, sources=sources))
 
 

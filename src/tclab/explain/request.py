@@ -28,7 +28,7 @@ class ExplainRequest:
     `most_lines` lines are not compiled to instructions; None sets no limit. With `show_values` the
     report contains the values of environment variables. At the `level` ``dynamo`` the compile ends
     after Dynamo. `compare` says whether to compare the results with eager's; None means to compare
-    them only without a target. With `measure` the calls are timed, compiled and in eager.
+    them only without a target. With `measure` the calls are timed, both compiled and in eager.
     """
 
     spec: str

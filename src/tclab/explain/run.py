@@ -225,7 +225,7 @@ class Compilation:
         subject, request = self.subject, self.request
         callback = {} if isinstance(comparison, str) else {"on_result": comparison.add_result}
         try:
-            with _quiet(), seeded(), steps.reporting(self.on_step, subject.title):
+            with _redirecting_output(), seeded(), steps.reporting(self.on_step, subject.title):
                 compiled = capture(subject.callable, backward=request.backward, **options)
                 return compiled.capture_calls(calls, most_lines=request.most_lines, **callback)
         except NoGradient:
@@ -260,7 +260,7 @@ class Compilation:
         """
         if self.subject.own:
             return TrialResult()
-        with _quiet():
+        with _redirecting_output():
             own = failures.eager_error(self.subject, self.request.backward)
         if own is None or last_line(own) not in str(error) + last_line(error):
             return TrialResult()
@@ -279,7 +279,7 @@ class Compilation:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def _redirecting_output() -> Iterator[None]:
     """Redirect the output of the user's code to stderr, because stdout is for the report."""
     with contextlib.redirect_stdout(sys.stderr):
         yield

@@ -182,7 +182,7 @@ def _call_factory(function: Any, place: str) -> tuple[Any, tuple[str, ...]]:
     try:
         module = _call_maker(function, place)
     except ExplainError:
-        if parameters:  # the inputs are for the function itself
+        if parameters:  # the given inputs are for the function itself, so it is no factory
             return function, ()
         raise
     if not is_module(module):

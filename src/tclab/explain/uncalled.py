@@ -53,16 +53,16 @@ def recording() -> Iterator[list[CompileCall]]:
     """Yield a list to which each call of torch.compile and Module.compile in the block is added."""
     import torch
 
-    found: list[CompileCall] = []
+    calls: list[CompileCall] = []
     module = torch.nn.Module
     with (
-        mock.patch.object(torch, "compile", _record(torch.compile, found)),
-        mock.patch.object(module, "compile", _record(module.compile, found)),
+        mock.patch.object(torch, "compile", _record(torch.compile, calls)),
+        mock.patch.object(module, "compile", _record(module.compile, calls)),
     ):
-        yield found
+        yield calls
 
 
-def _record(compile_: Callable[..., Any], found: list[CompileCall]) -> Callable[..., Any]:
+def _record(compile_: Callable[..., Any], calls: list[CompileCall]) -> Callable[..., Any]:
     @functools.wraps(compile_)
     def compile_and_record(*args: Any, **options: Any) -> Any:
         caller = sys._getframe(1)
@@ -70,7 +70,7 @@ def _record(compile_: Callable[..., Any], found: list[CompileCall]) -> Callable[
         original = args[0] if args else options.get("model")
         if original is not None and not caller.f_code.co_filename.startswith(_torch_folder()):
             place = _find_place(caller).partition(" (")[0]
-            found.append(CompileCall(original, original if result is None else result, place))
+            calls.append(CompileCall(original, original if result is None else result, place))
         return result
 
     return compile_and_record

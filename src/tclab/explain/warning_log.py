@@ -18,15 +18,15 @@ _LOGGERS = ("torch", "triton")
 
 
 #   W1123 08:04:36.957000 29451 torch/_dynamo/variables/tensor.py:1759] [1/0] Graph break from …
-_LOGGED = re.compile(r"^[A-Z]\d{4} [\d:.]+ \d+ (\S+:\d+)\] (?:\[[^]\n]*\] )?", re.MULTILINE)
+_LOG_PREFIX = re.compile(r"^[A-Z]\d{4} [\d:.]+ \d+ (\S+:\d+)\] (?:\[[^]\n]*\] )?", re.MULTILINE)
 
 
 def _format_message(text: str) -> str:
     """Return a log record as one message, which has the location once, and no time, thread or
     level.
     """
-    place = _LOGGED.match(text)
-    return f"{place[1]}: {_LOGGED.sub('', text)}" if place else text
+    place = _LOG_PREFIX.match(text)
+    return f"{place[1]}: {_LOG_PREFIX.sub('', text)}" if place else text
 
 
 class WarningLog(io.TextIOBase):

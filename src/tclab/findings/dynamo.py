@@ -21,7 +21,7 @@ _WAITS = re.compile(r"Data-dependent|Tensor\.item\(\)|data-dependent")
 #: The most actions, guards and values in one finding.
 _MOST_ACTIONS, _MOST = 2, 4
 _MOST_PLACES = 3
-#: So many functions that were compiled again for one reason are one finding.
+#: At least this number of functions that were compiled again for other sizes share one finding.
 _MANY_FUNCTIONS = 3
 
 
@@ -39,7 +39,7 @@ def find_breaks(evidence: Evidence) -> Iterator[Finding]:
         cost = Cost(waits, "wait for the device a call", "counted") if waits else NOT_KNOWN
         places = _break_places(items, evidence)
         reason = break_reason(items[0], places[0] if places else None)
-        hints = _hints(items[0]) if any(map(_has_own_lines, items)) else ()
+        hints = _list_hints(items[0]) if any(map(_has_own_lines, items)) else ()
         yield Finding(name, reason, places, cost, hints, "breaks")
 
 
@@ -73,7 +73,7 @@ def _find_caller(stack: Sequence[SourceLine], evidence: Evidence) -> SourceLine 
     return evidence.callers.get(f"{stack[0].file}:{stack[0].function}") if stack else None
 
 
-def _hints(item: Break) -> tuple[str, ...]:
+def _list_hints(item: Break) -> tuple[str, ...]:
     """Return PyTorch's usable hints, each in one line."""
     return tuple(" ".join(hint.split()) for hint in fixes.usable_hints(item)[:_MOST_ACTIONS])
 
@@ -139,14 +139,14 @@ def _find_recompiled(evidence: Evidence) -> Iterator[Finding]:
         if item.location is not None:
             by_place[item.location].append(item)
     limits = {str(item.location): item for item in evidence.breaks if item.gb_id == LIMIT}
-    alike: dict[tuple[object, ...], list[_Again]] = defaultdict(list)
+    alike: dict[tuple[object, ...], list[_FunctionRecompiles]] = defaultdict(list)
     for place, items in by_place.items():
-        each = _describe(evidence, place, items, limits.pop(str(place), None))
+        each = _describe_recompiles(evidence, place, items, limits.pop(str(place), None))
         alike[each.name, each.limit, each.reasons, each.fix, each.cost.unit].append(each)
-    yield from map(_merge, alike.values())
+    yield from map(_merge_recompiles, alike.values())
     for limit in limits.values():
         places = (limit.location,) if limit.location else ()
-        yield Finding("recompile-limit", break_reason(limit), places, NOT_KNOWN, _hints(limit))
+        yield Finding("recompile-limit", break_reason(limit), places, NOT_KNOWN, _list_hints(limit))
 
 
 def _recompiled_lines(
@@ -160,14 +160,14 @@ def _recompiled_lines(
     return tuple(lines) or (callers.get(f"{place.file}:{place.function}", place),)
 
 
-def _name(item: Recompile, place: SourceLine, lines: tuple[SourceLine, ...]) -> str:
+def _name_function(item: Recompile, place: SourceLine, lines: tuple[SourceLine, ...]) -> str:
     if lines == (place,):
         return item.function
     return "what this line calls is" if len(lines) == 1 else "what these lines call is"
 
 
 @dataclass(frozen=True)
-class _Again:
+class _FunctionRecompiles:
     """The recompiles of one function. `lines` are the lines to show, and `function` is what a
     finding calls the function at these lines. `limit` says that Dynamo gave up on the function, or
     is ''.
@@ -183,22 +183,24 @@ class _Again:
     limit: str = ""
 
 
-def _describe(
+def _describe_recompiles(
     evidence: Evidence, place: SourceLine, items: Sequence[Recompile], limit: Break | None
-) -> _Again:
-    guards = _guards(items)
+) -> _FunctionRecompiles:
+    guards = _choose_guards(items)
     name, cost = _cost_of_recompiles(evidence, items)
-    reasons = join_few(_reasons(evidence, items, guards))
+    reasons = join_few(_list_reasons(evidence, items, guards))
     fix = evidence.fixes.get(str(place)) or " ".join(fixes.fix_guards(guards))
     lines = _recompiled_lines(evidence, items, place)[:_MOST_PLACES]
-    function = _name(items[0], place, lines)
+    function = _name_function(items[0], place, lines)
     if limit is None:
-        return _Again(name, lines, function, items, reasons, fix, cost)
+        return _FunctionRecompiles(name, lines, function, items, reasons, fix, cost)
     gave_up = break_reason(limit)
-    return _Again("recompile-limit", lines, function, items, reasons, fix, cost, gave_up)
+    return _FunctionRecompiles(
+        "recompile-limit", lines, function, items, reasons, fix, cost, gave_up
+    )
 
 
-def _merge(alike: Sequence[_Again]) -> Finding:
+def _merge_recompiles(alike: Sequence[_FunctionRecompiles]) -> Finding:
     """Return the finding on functions that were compiled again for the same reasons."""
     first = alike[0]
     if len(alike) == 1:
@@ -226,7 +228,7 @@ def _cost_of_recompiles(evidence: Evidence, items: Sequence[Recompile]) -> tuple
     return name, Cost(seconds, unit, "measured") if seconds else NOT_KNOWN
 
 
-def _guards(items: Sequence[Recompile]) -> tuple[str, ...]:
+def _choose_guards(items: Sequence[Recompile]) -> tuple[str, ...]:
     """Return the guards to name as the reasons of recompiles. For one recompile these are all of
     its failed guards. For several recompiles, it is one guard of each, if possible about a value
     that no earlier guard was about.
@@ -237,20 +239,20 @@ def _guards(items: Sequence[Recompile]) -> tuple[str, ...]:
     known: set[str] = set()
     for item in items:
         guards = failed_guards(item)
-        new = [guard for guard in guards if _subject(guard) not in known]
+        new = [guard for guard in guards if _guarded_value(guard) not in known]
         again = () if set(chosen).intersection(guards) else guards
         chosen += (new or again)[:1]
-        known.update(map(_subject, guards))
+        known.update(map(_guarded_value, guards))
     return tuple(chosen)
 
 
 # self.scale == 1.0; tensor 'x' size mismatch at index 0. expected 8, actual 5
-_COMPARED = re.compile(r" (?:==|!=|<=|>=|<|>|is|in|mismatch)(?=\W|$)")
+_COMPARISON = re.compile(r" (?:==|!=|<=|>=|<|>|is|in|mismatch)(?=\W|$)")
 
 
-def _subject(guard: str) -> str:
+def _guarded_value(guard: str) -> str:
     """Return what a guard is about: ``self.scale``, ``tensor 'x' size``."""
-    return _COMPARED.split(guard, maxsplit=1)[0]
+    return _COMPARISON.split(guard, maxsplit=1)[0]
 
 
 def _compiled_again(items: Sequence[Recompile], function: str) -> str:
@@ -261,7 +263,7 @@ def _compiled_again(items: Sequence[Recompile], function: str) -> str:
     return f"{function} compiled again {len(items)} times ({ids})"
 
 
-def _reasons(
+def _list_reasons(
     evidence: Evidence, items: Sequence[Recompile], guards: Sequence[str]
 ) -> Iterator[str]:
     """Yield the reasons of recompiles as texts: first the values that differ between the compiles,

@@ -30,7 +30,7 @@ _LONG = 5.0
 #: A GPU that is unused for this share of a profile is a finding. Collectives are a finding, too, if
 #: in one rank's profile they take this share of the profile longer than in another's.
 _IDLE_SHARE = 0.2
-#: A function that takes this share of the compile time is what to look at.
+#: A function with at least this share of the compile time is named alone.
 _MUCH = 0.1
 _MOST_CHARACTERS = 300
 #: The beginning of the kernels' names in NVIDIA's library of collectives.
@@ -111,16 +111,16 @@ def _sum_seconds(compiles: Sequence[JobCompile]) -> dict[str, float]:
     return seconds
 
 
-def _name_processes(some: Sequence[JobProcess], every: Sequence[JobProcess]) -> str:
+def _name_processes(processes: Sequence[JobProcess], all_processes: Sequence[JobProcess]) -> str:
     """Return which processes of a job a finding is about; '' if it is about all of them."""
-    names = {each.name for each in some}
-    if len(names) == len(every):
+    names = {each.name for each in processes}
+    if len(names) == len(all_processes):
         return ""
-    ranks = [each.rank for each in every]
-    if None in ranks or len(set(ranks)) < len(ranks):  # no ranks, or those of several runs
+    ranks = [each.rank for each in all_processes]
+    if None in ranks or len(set(ranks)) < len(ranks):  # no ranks, or ranks of several runs
         return f" (in {join_few(sorted(names))})"
-    found = sorted({each.rank for each in some if each.rank is not None})
-    return f" (on rank {', '.join(map(str, found))} of {len(every)})"
+    found = sorted({each.rank for each in processes if each.rank is not None})
+    return f" (on rank {', '.join(map(str, found))} of {len(all_processes)})"
 
 
 def _find_rank_differences(job: Job, differences: Sequence[str]) -> Iterator[Finding]:
@@ -232,8 +232,8 @@ def _find_idle_gpu(job: Job) -> Iterator[Finding]:
     )
 
 
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[:most]}…"
+def _cut(text: str, most_characters: int) -> str:
+    return text if len(text) <= most_characters else f"{text[:most_characters]}…"
 
 
 def _find_waits_for_ranks(job: Job) -> Iterator[Finding]:
@@ -242,7 +242,8 @@ def _find_waits_for_ranks(job: Job) -> Iterator[Finding]:
     the last rank.
     """
     by_rank = {each.rank: each for each in job.profiles if each.rank is not None}
-    if len(by_rank) < 2 or len(by_rank) < len(job.profiles):  # not one of each rank of one job
+    # each rank of one job must have one profile
+    if len(by_rank) < 2 or len(by_rank) < len(job.profiles):
         return
     slow = max(by_rank.values(), key=_seconds_in_collectives)
     fast = min(by_rank.values(), key=_seconds_in_collectives)

@@ -8,7 +8,7 @@ from tclab.findings.evidence import Evidence
 from tclab.model import SLOWER, Checkpoints, Cost, Finding, KernelRow, format_seconds
 
 #: A call is launch-bound if its launches take at least this multiple of the device's time, and
-#: there are at least this many.
+#: there are at least this number of launches.
 _LAUNCH_SHARE, _FEWEST_LAUNCHES = 2.0, 5
 #: The least share of a call's time that TF32 must save for a finding.
 _TF32_SHARE = 0.05

@@ -20,12 +20,12 @@ from tclab.model import CacheLookup, Graph, JobGraph, Kernel, SourceLine, source
 _KERNEL_PATH = re.compile(r"^# kernel path: \S*?(?P<name>\w+)\.py$")
 # triton_poi_fused_relu_0 = async_compile.triton('triton_poi_fused_relu_0', '''
 _DEFINITION = re.compile(r"^(?P<name>\w+) = async_compile\.")
-#: The events of one graph of Inductor's, in their order.
+#: The events of a graph that Inductor compiled, in their order.
 _GRAPH, _CODE = "inductor_post_grad_graph", "inductor_output_code"
 #: The record with which vLLM begins the compile of a part of the model.
 _PART_BEGINS = "vllm_piecewise_compile_start"
-#: Dynamo's graph, of the same compile.
-_TRACED = "dynamo_output_graph"
+#: The event of Dynamo's graph of the same compile.
+_DYNAMO_GRAPH = "dynamo_output_graph"
 _ANSWERS = ("fx_graph_cache_hit", "fx_graph_cache_miss", "fx_graph_cache_bypass")
 
 
@@ -36,7 +36,7 @@ def read_graphs(trace: Trace, lookups: Sequence[CacheLookup]) -> Iterator[JobGra
     known: dict[tuple[str, ...], JobGraph] = {}
     keys = iter([lookup.key for lookup in lookups if lookup.cache == INDUCTOR])
     part = ""
-    traced = {event.compile_id: event for event in trace.select(_TRACED)}
+    traced = {event.compile_id: event for event in trace.select(_DYNAMO_GRAPH)}
     for group, answered in _group_by_graph(trace):
         key = next(keys, "") if answered else ""
         if not group:  # the cache's answer for a graph that the log does not have

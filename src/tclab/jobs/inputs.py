@@ -19,12 +19,12 @@ from typing import IO, Any
 from tclab.errors import BadRequest
 
 #: The next step of an error, which says how to make a trace.
-_MAKE_ONE = "run the job with TORCH_TRACE=FOLDER set, and open that folder"
+_MAKE_TRACE = "run the job with TORCH_TRACE=FOLDER set, and open that folder"
 # V1126 03:02:44.762000 600 torch/_dynamo/utils.py:2126] {"chromium_event": {}, "frame_id": 0}
 _HEADER = re.compile(r"^[VIWEC]\d{4} .*?\] ?\{", re.MULTILINE)
 #: If the beginning of a log was cut off, the first record is searched for in this number of
 #: characters.
-_FAR = 2**22
+_MOST_SEARCHED = 2**22
 _ARCHIVES = (".tar", ".tar.gz", ".tgz")
 #: The errors that reading a damaged file can raise.
 DAMAGED = (OSError, EOFError, zlib.error, tarfile.TarError, UnicodeError)
@@ -55,9 +55,9 @@ def find_inputs(path: Path) -> Iterator[Input]:
         yield from _files_below(path)
     elif not path.is_file():
         cause = "is no file or folder" if path.exists() else "does not exist"
-        raise BadRequest(str(path), cause, _MAKE_ONE)
+        raise BadRequest(str(path), cause, _MAKE_TRACE)
     elif path.name.endswith(_ARCHIVES):
-        yield from _members(path)
+        yield from _files_in_archive(path)
     else:
         yield Input(path.name, _open(path))
 
@@ -69,10 +69,10 @@ def _open(file: Path) -> IO[bytes]:
     try:
         return file.open("rb")
     except OSError as error:
-        return _unreadable(error)
+        return _unreadable_stream(error)
 
 
-def _unreadable(error: Exception) -> IO[bytes]:
+def _unreadable_stream(error: Exception) -> IO[bytes]:
     return io.BufferedReader(_Unreadable(error))
 
 
@@ -102,10 +102,10 @@ def _files_below(folder: Path) -> Iterator[Input]:
             if not file.is_symlink() and file.is_file():
                 yield Input(str(file.relative_to(folder)), _open(file))
     for error in closed:
-        yield Input(os.path.relpath(error.filename, folder), _unreadable(error))
+        yield Input(os.path.relpath(error.filename, folder), _unreadable_stream(error))
 
 
-def _members(archive: Path) -> Iterator[Input]:
+def _files_in_archive(archive: Path) -> Iterator[Input]:
     """Yield the files of an archive. For a damaged archive, yield the files before the damage, and
     at last a file that raises the error when it is read.
     """
@@ -120,8 +120,8 @@ def _members(archive: Path) -> Iterator[Input]:
     except DAMAGED as error:
         if not found:
             cause = f"not a readable archive: {error}"
-            raise BadRequest(str(archive), cause, _MAKE_ONE) from error
-        yield Input(f"the rest of {archive.name}", _unreadable(error))
+            raise BadRequest(str(archive), cause, _MAKE_TRACE) from error
+        yield Input(f"the rest of {archive.name}", _unreadable_stream(error))
 
 
 def kind_of(text: IO[str]) -> str:
@@ -130,7 +130,7 @@ def kind_of(text: IO[str]) -> str:
     """
     first = text.read(4096)
     if first.startswith("\t"):  # a payload, because the beginning of the log was cut off
-        first = next(iter(_HEADER.findall(first + text.read(_FAR))), "")
+        first = next(iter(_HEADER.findall(first + text.read(_MOST_SEARCHED))), "")
     text.seek(0)
     if _HEADER.match(first.lstrip()):
         return "trace"
@@ -139,7 +139,9 @@ def kind_of(text: IO[str]) -> str:
 
 def no_trace(path: Path) -> BadRequest:
     """Return the error for a path without a trace or a profile."""
-    return BadRequest(str(path), "has no trace of TORCH_TRACE and no profile of PyTorch", _MAKE_ONE)
+    return BadRequest(
+        str(path), "has no trace of TORCH_TRACE and no profile of PyTorch", _MAKE_TRACE
+    )
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ _WHOLE_PATHS = ("/", "<tmp>/", "~/")
 
 
 @dataclass
-class _Read:
+class _InputsRead:
     """The inputs that were read so far. `others` says of each other file why it was not read.
     `variables` are the environment variables in the traces. With `snapshots`, a snapshot of each
     process is taken.
@@ -50,7 +50,7 @@ def open_job(paths: Sequence[Path], *, snapshots: bool = False) -> Job:
     archives. With `snapshots`, each process has a snapshot. Raises BadRequest for a path with
     neither a trace nor a profile.
     """
-    read = _Read(snapshots=snapshots)
+    read = _InputsRead(snapshots=snapshots)
     same_name = Counter(path.name for path in paths)
     for path in paths:
         before = len(read.processes) + len(read.profiles)
@@ -62,12 +62,12 @@ def open_job(paths: Sequence[Path], *, snapshots: bool = False) -> Job:
                 _read_input(each, f"{title}/{each.name}" if len(paths) > 1 else each.name, read)
         if len(read.processes) + len(read.profiles) == before:
             raise inputs.no_trace(path)
-    return _build(read, ", ".join(path.name or str(path) for path in paths))
+    return _build_job(read, ", ".join(path.name or str(path) for path in paths))
 
 
-def _read_input(each: inputs.Input, name: str, read: _Read) -> None:
+def _read_input(file: inputs.Input, name: str, read: _InputsRead) -> None:
     try:
-        text = each.text()
+        text = file.text()
         kind = inputs.kind_of(text)
         if kind == "trace":
             log = read_log(text, all_graphs=read.snapshots)
@@ -88,11 +88,11 @@ def _read_variables(log: Log) -> Iterator[tuple[str, str]]:
             yield match[1], match[2]
 
 
-def _build(read: _Read, title: str) -> Job:
-    processes = explain_misses(shorten_names(sorted(read.processes, key=_order)))
+def _build_job(read: _InputsRead, title: str) -> Job:
+    processes = explain_misses(shorten_names(sorted(read.processes, key=_rank_key)))
     profiles = tuple(read_kernels(profile, processes) for profile in read.profiles)
     job = Job(title, processes, profiles, remarks=tuple(_remarks(read, processes, profiles)))
-    job = replace(job, findings=find_in_job(job, tuple(_differences(processes))))
+    job = replace(job, findings=find_in_job(job, tuple(_describe_differences(processes))))
     job = replace(job, processes=tuple(map(_clean_guards, processes)))
     return _redact(_shorten_paths(job), read.variables)
 
@@ -104,14 +104,14 @@ def _clean_guards(process: JobProcess) -> JobProcess:
     return replace(process, recompiles=replace(recompiles, recompiles=tuple(cleaned)))
 
 
-def _order(each: ReadProcess) -> int:
+def _rank_key(process: ReadProcess) -> int:
     """Return the sort key of a process: its rank, or -1 if it has none. Equal keys keep the order
     of the paths.
     """
-    return -1 if each.process.rank is None else each.process.rank
+    return -1 if process.process.rank is None else process.process.rank
 
 
-def _differences(processes: Sequence[JobProcess]) -> Iterator[str]:
+def _describe_differences(processes: Sequence[JobProcess]) -> Iterator[str]:
     """Yield a sentence for each group of ranks whose compiles differ from those of the first group.
     The sentence says which step is the first that differs.
     """
@@ -127,7 +127,7 @@ def _differences(processes: Sequence[JobProcess]) -> Iterator[str]:
 
 
 def _remarks(
-    read: _Read, processes: Sequence[JobProcess], profiles: Sequence[DeviceProfile]
+    read: _InputsRead, processes: Sequence[JobProcess], profiles: Sequence[DeviceProfile]
 ) -> Iterator[str]:
     yield from read.others
     for profile in profiles:
@@ -153,7 +153,7 @@ def _shorten_paths(job: Job) -> Job:
     folders = {
         os.path.dirname(line.file)
         for process in job.processes
-        for line in _lines(process)
+        for line in _list_locations(process)
         if line.file.startswith(_WHOLE_PATHS) and not user_lines.is_library_file(line.file)
     }
     try:
@@ -166,7 +166,7 @@ def _shorten_paths(job: Job) -> Job:
     return shortened
 
 
-def _lines(process: JobProcess) -> Iterator[Any]:
+def _list_locations(process: JobProcess) -> Iterator[Any]:
     yield from (each.location for each in process.compiles if each.location)
     yield from process.callers.values()
     yield from (each.location for each in process.breaks if each.location)

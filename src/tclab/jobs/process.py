@@ -37,7 +37,7 @@ _PART = re.compile(r"\[(?P<digest>\w+)\] (?P<name>[^:]+): (?P<value>.*)", re.DOT
 # torch version: 2.11.0+cu130
 _VERSION = re.compile(r"^# torch version: (\S+)", re.MULTILINE)
 #: The most characters of a value to keep for a part of a key.
-_MOST = 160
+_MOST_CHARACTERS = 160
 #: The name of a record that a framework adds → the name of the framework.
 _FRAMEWORKS = {
     "vllm_compilation_config": "vLLM",
@@ -114,11 +114,11 @@ def _read_compiles(trace: Trace) -> Iterator[JobCompile]:
             location=frame.location if frame else None,
             direction="forward" if event.name == names.METRICS else "backward",
             own=not (frame and is_library_file(frame.file)),
-            seconds=_seconds(data),
+            seconds=_read_seconds(data),
             backend=float(data.get("backend_compile_time_s") or 0.0),
             guards=int(data.get("guard_count") or 0),
             operations=int(data.get("graph_op_count") or 0),
-            failure=scrub(_failure(data)),
+            failure=scrub(_read_failure(data)),
         )
 
 
@@ -130,12 +130,12 @@ def _frame_of_metrics(data: Mapping[str, Any]) -> Frame | None:
     return Frame(str(data.get("co_name") or ""), file, int(line)) if file and line else None
 
 
-def _seconds(data: Mapping[str, Any]) -> float:
+def _read_seconds(data: Mapping[str, Any]) -> float:
     whole = data.get("entire_frame_compile_time_s")
     return float(whole) if whole is not None else float(data.get("duration_us") or 0) / 1e6
 
 
-def _failure(data: Mapping[str, Any]) -> str:
+def _read_failure(data: Mapping[str, Any]) -> str:
     kind, reason = data.get("fail_type"), str(data.get("fail_reason") or "")
     return f"{kind}: {next(iter(reason.splitlines()), '')}" if kind else ""
 
@@ -157,4 +157,4 @@ def _read_parts(components: object) -> Iterator[tuple[str, tuple[str, str]]]:
     if isinstance(components, list):
         for component in components:
             if match := _PART.match(str(component)):
-                yield match["name"], (match["digest"], match["value"][:_MOST])
+                yield match["name"], (match["digest"], match["value"][:_MOST_CHARACTERS])

@@ -52,7 +52,7 @@ def read_kernels(profile: Profile, processes: Sequence[JobProcess]) -> DevicePro
     """
     on_device = [e for e in profile.events if e.get("cat") in _ON_DEVICE]
     device = [e for e in on_device if _is_span(e)]
-    launches = dict(_launches(profile.events))
+    launches = dict(_list_launches(profile.events))
     sums: dict[tuple[str, _Launch], _Sum] = defaultdict(_Sum)
     for event in device:
         number = _external_id(event)
@@ -93,7 +93,7 @@ def _arguments(event: Event) -> Mapping[str, Any]:
     return args if isinstance(args, dict) else {}
 
 
-def _launches(events: Sequence[Event]) -> Iterator[tuple[object, _Launch]]:
+def _list_launches(events: Sequence[Event]) -> Iterator[tuple[object, _Launch]]:
     """Yield the number of each operator that the host ran, with the graph and the region around the
     operator.
     """
@@ -108,7 +108,7 @@ def _launches(events: Sequence[Event]) -> Iterator[tuple[object, _Launch]]:
 def _launches_of_thread(events: Sequence[Event]) -> Iterator[tuple[object, _Launch]]:
     around: list[
         tuple[float, _Launch]
-    ] = []  # the end of each operator that is open, outermost first
+    ] = []  # the end of each operator that still runs, outermost first
     for event in events:
         while around and around[-1][0] <= event["ts"]:
             around.pop()
@@ -122,15 +122,15 @@ def _read_launch(event: Event, outer: _Launch) -> _Launch:
     if region := _REGION.match(name):
         return replace(outer, compile_id=region[1], key="")
     if call := _CALL.match(name):
-        # without a key, the calls are told apart by their numbers
+        # without a key, a call is identified by its number
         return replace(outer, key=call[1] if call[1] != "None" else f"call {_external_id(event)}")
     if file := str(args.get("kernel_file") or ""):
         stem = re.split(r"[/\\]", file)[-1].removesuffix(".py")
-        return replace(outer, file=stem, configuration=_configuration(args))
+        return replace(outer, file=stem, configuration=_describe_configuration(args))
     return outer
 
 
-def _configuration(args: Mapping[str, Any]) -> str:
+def _describe_configuration(args: Mapping[str, Any]) -> str:
     """Return the configuration of a launch as text: ``XBLOCK=1024, num_warps=4, num_stages=1``."""
     named = [f"{key}={args[key]}" for key in ("num_warps", "num_stages") if key in args]
     blocks = str(args.get("kernel_kwargs") or "").replace(",", ", ")

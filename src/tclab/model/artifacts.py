@@ -253,7 +253,7 @@ class Diff(Artifact):
     right: tuple[Listing, ...] = ()
 
 
-#: The stages a listing or graph can belong to, in the order a compile goes through them.
+#: The stages to which a listing or a graph can belong, in the order of a compile.
 STAGES = (
     *("python", "bytecode", "dynamo", "joint", "forward", "backward", "pre_grad", "post_grad"),
     *("ir_pre_fusion", "ir", "wrapper", "kernel", "cpp", "asm"),

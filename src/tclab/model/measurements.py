@@ -10,13 +10,13 @@ from typing import ClassVar
 from tclab.model.codec import kind
 
 EAGER = "eager"
-#: What a measurement says of a mode beside eager.
+#: The verdicts of a measurement on a mode, compared with eager.
 FASTER, SLOWER, SAME, UNSTEADY = "faster", "slower", "as fast", "unsteady"
-#: Ratios this near to 1 are not told apart.
+#: A ratio must differ from 1 by more than this to count as faster or slower.
 _EVEN = 0.03
 #: Ratios in this range count as equally fast.
 _SAME = 0.1
-#: Fewer rounds than this show nothing.
+#: With fewer rounds than this, there is no verdict.
 _FEWEST_ROUNDS = 5
 
 

@@ -99,8 +99,8 @@ class Checkpoints:
 @kind("phase")
 @dataclass(frozen=True)
 class Phase:
-    """One phase of compiling. It ran `times` times, for `seconds` in all, without the seconds of
-    inner phases.
+    """One phase of compiling. The phase ran `times` times, and took `seconds` in all, without the
+    seconds of inner phases.
     """
 
     kind: ClassVar[str]

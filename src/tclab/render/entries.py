@@ -47,9 +47,9 @@ Link = tuple[str, str]  # address, words
 
 @dataclass(frozen=True)
 class EntryNotes:
-    """Notes on entries, by the name of the entry: the `versions` that have it, the pages where it
-    is `shown`, and its `weights` (how often the book shows it). `torch_git` is the commit for links
-    into PyTorch.
+    """Notes on entries, by the name of the entry. `versions` names the versions of PyTorch that
+    have the entry. `shown` lists links to the pages that show the entry, and `weights` says how
+    often the book shows it. `torch_git` is the commit for links into PyTorch.
     """
 
     versions: Mapping[str, str] = field(default_factory=dict)

@@ -141,10 +141,10 @@ def bare_table(
 
 def heading_text(name: str, unit: str) -> str:
     """Return the name of a column with its unit: ``eager [µs]``."""
-    return f"{one_line(name)} {_bracket(unit)}".strip()
+    return f"{one_line(name)} {_bracket_unit(unit)}".strip()
 
 
-def _bracket(unit: str) -> str:
+def _bracket_unit(unit: str) -> str:
     return f"[{unit}]" if unit else ""
 
 
@@ -152,7 +152,7 @@ def _draw_heading(name: str, unit: str, align: str | None) -> Html:
     """Draw a column's heading with its unit. An empty heading is a plain cell."""
     if not heading_text(name, unit):
         return tag("td")
-    unit_html = tag("span", esc(_bracket(unit)), class_="tclab-unit") if unit else NOTHING
+    unit_html = tag("span", esc(_bracket_unit(unit)), class_="tclab-unit") if unit else NOTHING
     return tag(
         "th", join([esc(name), unit_html], SPACE if unit else NOTHING), scope="col", class_=align
     )

@@ -17,14 +17,14 @@ from pathlib import Path
 
 _NAME = "opened"
 _SKIPPED_BY_DYNAMO = "<frozen importlib of a run>"
-_watched: set[Path] = set()
+_watched_folders: set[Path] = set()
 
 
 def watch(folder: Path) -> None:
     """Note from now on what this process and its forks open. `folder` is the run's own."""
-    if folder in _watched:
+    if folder in _watched_folders:
         return
-    _watched.add(folder)
+    _watched_folders.add(folder)
     hook = _make_hook(os.fsencode(folder / _NAME), sys.prefix, sys.base_prefix)
     hook.__code__ = hook.__code__.replace(co_filename=_SKIPPED_BY_DYNAMO)
     sys.addaudithook(hook)

@@ -10,7 +10,7 @@ import sys
 from typing import TextIO
 
 #: The stream of `own_stdout`, once stdout is reserved.
-_RESERVED: list[TextIO] = []
+_RESERVED_STREAMS: list[TextIO] = []
 
 
 def escape_unencodable_output() -> None:
@@ -24,17 +24,17 @@ def reserve_stdout() -> None:
     """Reserve stdout, until the end of this process, for what is written to `own_stdout()`. All
     other output of Python, C or a child process goes to stderr.
     """
-    # if one of them is closed, there is nothing to separate
+    # if stdout or stderr is closed, there is nothing to separate
     if sys.stdout is None or sys.stderr is None:
         return
     shown, other = sys.stdout, sys.stderr
     shown.flush()
     copy = os.fdopen(os.dup(shown.fileno()), "w", encoding=shown.encoding, errors=shown.errors)
-    _RESERVED.append(copy)
+    _RESERVED_STREAMS.append(copy)
     os.dup2(other.fileno(), shown.fileno())
     sys.stdout = other
 
 
 def own_stdout() -> TextIO:
     """Return the stream to stdout for the output of the command itself."""
-    return _RESERVED[-1] if _RESERVED else sys.stdout
+    return _RESERVED_STREAMS[-1] if _RESERVED_STREAMS else sys.stdout

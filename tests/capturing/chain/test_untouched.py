@@ -21,7 +21,7 @@ def state() -> dict[str, object]:
     """Everything `recording` may replace."""
     found: dict[str, object] = {}
     with_notes = notes.Collector([], compiler.current_compile_ids)
-    for owner, name, _ in origins._patches(with_notes):
+    for owner, name, _ in origins._list_patches(with_notes):
         found[f"{owner.__name__}.{name}"] = vars(owner).get(name)
     found["meta fields"] = tuple(fx.proxy._COPY_META_FIELDS)
     found["active"] = tuple(origins._active_collectors)

@@ -30,7 +30,7 @@ Make = Callable[[], AbstractContextManager[Program]]
 #: torch.compile.
 MakeWith = Callable[[Mapping[str, Any]], AbstractContextManager[Program]]
 
-_WRAPPING = "the object that torch.compile returns, before it compiles anything"
+_WRAPPER_STAGE = "the object that torch.compile returns, before it compiles anything"
 
 
 @dataclass
@@ -85,7 +85,7 @@ class ComparisonAnew(Comparison):
     def _judge(self, options: Mapping[str, Any]) -> Agreement:
         found = super()._judge(options)
         if found.verdict == DIFFERS and found.stage == "Dynamo" and self._wrapping_differs():
-            return replace(found, stage=_WRAPPING)
+            return replace(found, stage=_WRAPPER_STAGE)
         return found
 
     def _wrapping_differs(self) -> bool:

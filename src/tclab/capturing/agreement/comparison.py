@@ -18,12 +18,14 @@ from tclab.capturing.agreement.worlds import Call, World
 from tclab.capturing.torch_private import replaying
 from tclab.model import EQUAL, RANDOM, UNKNOWN, Agreement
 
-_OWN = "this machine's own compile: the numbers of a GPU that is not here cannot be known"
+_OWN_COMPILE_REASON = (
+    "this machine's own compile: the numbers of a GPU that is not here cannot be known"
+)
 _EAGER_DRAWS = (
     "where it draws eager's random numbers, with torch._inductor.config.fallback_random = True; "
     "without, it draws other ones"
 )
-#: Float64 cannot judge this: eager's own numbers of Python have float64 already.
+#: Float64 cannot judge such a difference, because Python's own numbers are float64 already.
 _PYTHON_NUMBERS = "Dynamo computes some numbers of Python as tensors of float32"
 #: The number of float64 runs with rounding noise: at first, and before a difference is reported.
 #: More runs are needed then, because in few runs the noise of an element can cancel by chance.
@@ -97,22 +99,22 @@ class Comparison:
             found = self._judge(options)
         except Exception as error:
             return Agreement(UNKNOWN, reason=f"{type(error).__name__}: {error!s:.200}")
-        return replace(found, reason="; ".join(filter(None, (_OWN, found.reason))))
+        return replace(found, reason="; ".join(filter(None, (_OWN_COMPILE_REASON, found.reason))))
 
     def _judge(self, options: Mapping[str, Any]) -> Agreement:
         eager = self.eager()
         if not compare_observations(eager, self.observed).differences:
-            return _agreement_equal(compare_observations(eager, self.observed))
+            return _make_equal_agreement(compare_observations(eager, self.observed))
         if compare_observations(eager, self.eager_again(), NO_REFERENCE).differences:
             return Agreement(RANDOM, reason="two eager runs with the same seed differ, too")
         for noisy_runs in (_NOISY, _MORE_NOISY):
             reference = self.reference(noisy_runs)
             found = compare_observations(eager, self.observed, reference)
             if not found.differences:
-                return _agreement_equal(found)
+                return _make_equal_agreement(found)
         again = self.compiled(options, eager_random=True)
         if not (found := compare_observations(eager, again, reference)).differences:
-            return _agreement_equal(found, _EAGER_DRAWS)
+            return _make_equal_agreement(found, _EAGER_DRAWS)
 
         def differs(changed: Mapping[str, Any]) -> bool:
             observed = self.compiled({**_common_options(options), **changed})
@@ -120,7 +122,7 @@ class Comparison:
 
         near = compare_observations(eager, self.observed, NO_REFERENCE)
         if not near.differences and differs({"backend": "eager"}):
-            return _agreement_equal(near, _PYTHON_NUMBERS)
+            return _make_equal_agreement(near, _PYTHON_NUMBERS)
         return stages.explain_difference(found.differences, differs, self._first_operator)
 
     def _first_operator(self, backend: str) -> operators.Operator | None:
@@ -140,7 +142,7 @@ class Comparison:
                     replaying.recording_values(found),
                 )
                 return operators.find_unmatched(self.compiled, found, dynamo=backend == "eager")
-        except Exception:  # without an operator, the verdict names none
+        except Exception:  # then the verdict names no operator
             return None
 
     # ----------------------------------------------------------------------- the runs
@@ -189,8 +191,8 @@ def _common_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name in ("dynamic", "fullgraph")}
 
 
-def _agreement_equal(found: Findings, reason: str = "") -> Agreement:
+def _make_equal_agreement(findings: Findings, reason: str = "") -> Agreement:
     return Agreement(
-        EQUAL, found.ulps, found.error, found.eager_error, found.zero_error,
-        found.eager_zero_error, reason=reason,
+        EQUAL, findings.ulps, findings.error, findings.eager_error, findings.zero_error,
+        findings.eager_zero_error, reason=reason,
     )  # fmt: skip

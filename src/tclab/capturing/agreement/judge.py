@@ -116,7 +116,7 @@ def _list_missing(
 
 
 def _compare_value(
-    held: Findings,
+    findings: Findings,
     name: str,
     eager: ObservedValue,
     compiled: ObservedValue,
@@ -124,23 +124,23 @@ def _compare_value(
 ) -> None:
     facts = [each for each in _FACTS if eager.facts.get(each) != compiled.facts.get(each)]
     if facts:
-        held.differences.append(_fact_difference(name, facts[0], eager, compiled))
+        findings.differences.append(_fact_difference(name, facts[0], eager, compiled))
         return
     if isinstance(eager.data, torch.Tensor) and isinstance(compiled.data, torch.Tensor):
-        _compare_tensors(held, name, eager.data, compiled.data, reference)
+        _compare_tensors(findings, name, eager.data, compiled.data, reference)
     elif not _are_equal(eager.data, compiled.data):
-        held.differences.append(
+        findings.differences.append(
             Difference(name, "values", _format_value(eager.data), _format_value(compiled.data))
         )
     for each in _MORE:
         if eager.facts.get(each) != compiled.facts.get(each):
-            held.differences.append(_fact_difference(name, each, eager, compiled))
+            findings.differences.append(_fact_difference(name, each, eager, compiled))
 
 
 def _fact_difference(
-    name: str, what: str, eager: ObservedValue, compiled: ObservedValue
+    name: str, fact: str, eager: ObservedValue, compiled: ObservedValue
 ) -> Difference:
-    return Difference(name, what, eager.facts.get(what, ""), compiled.facts.get(what, ""))
+    return Difference(name, fact, eager.facts.get(fact, ""), compiled.facts.get(fact, ""))
 
 
 def _are_equal(left: Any, right: Any) -> bool:
@@ -150,7 +150,7 @@ def _are_equal(left: Any, right: Any) -> bool:
 
 
 def _compare_tensors(
-    held: Findings,
+    findings: Findings,
     name: str,
     eager: torch.Tensor,
     compiled: torch.Tensor,
@@ -160,15 +160,15 @@ def _compare_tensors(
     if reference is not None and bool(found.wrong.any()):
         found = numbers.distance_by_reference(eager, compiled, reference.samples(name))
     if bool(found.wrong.any()):
-        held.differences.append(_value_difference(name, eager, compiled, found))
+        findings.differences.append(_value_difference(name, eager, compiled, found))
     else:
-        held.add(found)
+        findings.add(found)
 
 
 def _value_difference(
-    name: str, eager: torch.Tensor, compiled: torch.Tensor, found: Distance
+    name: str, eager: torch.Tensor, compiled: torch.Tensor, distance: Distance
 ) -> Difference:
-    wrong = found.wrong.any(-1) if eager.is_complex() else found.wrong
+    wrong = distance.wrong.any(-1) if eager.is_complex() else distance.wrong
     by_row = wrong.flatten(1).any(1) if wrong.dim() > 1 else wrong
     first = wrong.flatten().nonzero()[0] if wrong.dim() else slice(None)
     return Difference(
@@ -176,7 +176,7 @@ def _value_difference(
         _format_value(compiled.flatten()[first].flatten()[0].item()),
         int(wrong.sum()), wrong.numel(), int(by_row.sum()) if wrong.dim() > 1 else 0,
         len(by_row) if wrong.dim() > 1 else 0,
-        *((None, None) if found.is_zero else (found.error, found.eager_error)),
+        *((None, None) if distance.is_zero else (distance.error, distance.eager_error)),
     )  # fmt: skip
 
 

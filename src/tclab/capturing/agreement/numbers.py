@@ -20,8 +20,8 @@ import torch
 
 #: An error counts as rounding if it is at most this multiple of the error that rounding explains.
 FACTOR = 16
-#: This many units in the last place always count as rounding, because libraries differ by a few for
-#: each operator.
+#: This number of units in the last place always counts as rounding, because libraries differ by a
+#: few units for each operator.
 FLOOR = 8
 #: Results at most this many units in the last place apart are equal without further tests.
 NEAR = 4
@@ -60,7 +60,7 @@ def distance(eager: torch.Tensor, compiled: torch.Tensor) -> Distance:
     same = (left == right) | (left.isnan() & right.isnan())
     if not eager.is_floating_point() and not eager.is_complex():
         return Distance(~same)
-    ulps = torch.where(same, 0.0, (left - right).abs() / _unit(left, eager.dtype))
+    ulps = torch.where(same, 0.0, (left - right).abs() / _unit_in_last_place(left, eager.dtype))
     ulps = torch.where(ulps.isfinite(), ulps, float(2**62))
     most = math.ceil(ulps.max()) if ulps.numel() else 0
     return Distance(ulps > NEAR, most)
@@ -78,21 +78,26 @@ def distance_by_reference(
         return Distance(plain.wrong & ~_is_near_largest(left, right, eager.dtype), plain.ulps)
     exact = samples.exact
     explained = _explain_error(exact, samples, torch.zeros_like(exact))
-    is_zero = _largest(exact) <= _largest(explained)
-    scale = 1.0 if is_zero else _largest(exact)
-    other = _error(left, exact) > FACTOR * explained + FLOOR * _spacing(exact, samples.eps)
+    is_zero = _largest_magnitude(exact) <= _largest_magnitude(explained)
+    scale = 1.0 if is_zero else _largest_magnitude(exact)
+    other = _distance_to_exact(left, exact) > FACTOR * explained + FLOOR * _spacing(
+        exact, samples.eps
+    )
     # where float64 computes something else, use eager's value
     exact = torch.where(other & left.isfinite(), left, exact)
     allowed = _allow_error(left, exact, samples, explained)
-    errors = _error(right, exact)
+    errors = _distance_to_exact(right, exact)
     wrong = plain.wrong & (errors > allowed) & ~_is_rounded(exact, right, compiled.dtype)
-    error, own = (_largest(_error(each, samples.exact)) / scale for each in (right, left))
+    error, own = (
+        _largest_magnitude(_distance_to_exact(each, samples.exact)) / scale
+        for each in (right, left)
+    )
     return Distance(wrong, plain.ulps, error, own, is_zero)
 
 
 def _explain_error(exact: torch.Tensor, samples: Samples, start: torch.Tensor) -> torch.Tensor:
     for each in samples.noisy:
-        start = torch.maximum(start, _error(each, exact))
+        start = torch.maximum(start, _distance_to_exact(each, exact))
     return start
 
 
@@ -100,14 +105,14 @@ def _allow_error(
     eager: torch.Tensor, exact: torch.Tensor, samples: Samples, explained: torch.Tensor
 ) -> torch.Tensor:
     """Return the largest error of each element that still counts as rounding."""
-    own = torch.where(eager.isfinite(), _error(eager, exact), 0.0)
+    own = torch.where(eager.isfinite(), _distance_to_exact(eager, exact), 0.0)
     error = torch.maximum(explained, own)
     usual = error[error.isfinite()]
     median = usual.median() if usual.numel() else torch.zeros((), dtype=error.dtype)
     return FACTOR * (error + median) + FLOOR * _spacing(exact, samples.eps)
 
 
-def _error(values: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
+def _distance_to_exact(values: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
     """Return |values − exact|. It is 0 where both are the same infinity or both NaN, and infinite
     where only one of them is.
     """
@@ -136,7 +141,12 @@ def is_near_largest(left: torch.Tensor, right: torch.Tensor, units: int) -> bool
     if not left.is_floating_point() and not left.is_complex():
         return bool(torch.equal(left, right))
     pair = to_double(left), to_double(right)
-    return bool((_error(*pair) <= units * torch.finfo(left.dtype).eps * _largest(pair[0])).all())
+    return bool(
+        (
+            _distance_to_exact(*pair)
+            <= units * torch.finfo(left.dtype).eps * _largest_magnitude(pair[0])
+        ).all()
+    )
 
 
 def _is_near_largest(left: torch.Tensor, right: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
@@ -146,15 +156,15 @@ def _is_near_largest(left: torch.Tensor, right: torch.Tensor, dtype: torch.dtype
     if not dtype.is_floating_point and not dtype.is_complex:
         return left == right
     eps = torch.finfo(dtype).eps
-    return _error(left, right) <= 256 * eps * max(_largest(left), 0.0)
+    return _distance_to_exact(left, right) <= 256 * eps * max(_largest_magnitude(left), 0.0)
 
 
-def _largest(values: torch.Tensor) -> float:
+def _largest_magnitude(values: torch.Tensor) -> float:
     finite = values[values.isfinite()]
     return float(finite.abs().max()) if finite.numel() else 0.0
 
 
-def _unit(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+def _unit_in_last_place(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """Return the unit in the last place of each value, in its own type."""
     info = torch.finfo(dtype)
     _, exponent = torch.frexp(values.abs().nan_to_num(posinf=0.0))

@@ -40,12 +40,12 @@ class Observation:
         """Record the result of a call before another call changes it."""
         self.calls += 1
         of_call = f" of call {self.calls}" if len(world.calls) > 1 else ""
-        owners = _storages(world)
+        owners = _map_storages(world)
         for place, leaf in enumerate(compiler.nested_leaves(result)):
             name = f"output {place}{of_call}"
-            self.results[name] = observe(leaf, owners.get(_storage(leaf), ""))
-            if _storage(leaf):
-                owners.setdefault(_storage(leaf), name)
+            self.results[name] = observe(leaf, owners.get(_storage_address(leaf), ""))
+            if _storage_address(leaf):
+                owners.setdefault(_storage_address(leaf), name)
         kinds = type(result).__name__
         self.results[f"the result{of_call}"] = ObservedValue(None, {"type": kinds})
 
@@ -60,12 +60,12 @@ class Observation:
 def observe(leaf: Any, owner: str = "") -> ObservedValue:
     """Record one value; `owner` names the value whose storage it shares."""
     if isinstance(leaf, torch.Tensor):
-        return ObservedValue(_data(leaf), _facts(leaf, owner))
+        return ObservedValue(_copy_data(leaf), _list_facts(leaf, owner))
     plain = isinstance(leaf, values.SIMPLE)
     return ObservedValue(leaf if plain else None, {"type": type(leaf).__name__})
 
 
-def _facts(tensor: torch.Tensor, owner: str) -> dict[str, str]:
+def _list_facts(tensor: torch.Tensor, owner: str) -> dict[str, str]:
     facts = {
         "type": type(tensor).__name__,
         "dtype": str(tensor.dtype).removeprefix("torch."),
@@ -73,12 +73,12 @@ def _facts(tensor: torch.Tensor, owner: str) -> dict[str, str]:
         "requires_grad": str(tensor.requires_grad),
     }
     if tensor.layout == torch.strided:
-        facts["strides"] = str(_strides(tensor))
+        facts["strides"] = str(_significant_strides(tensor))
         facts["aliasing"] = f"a view of {owner}" if owner else "storage of its own"
     return facts
 
 
-def _strides(tensor: torch.Tensor) -> tuple[int, ...]:
+def _significant_strides(tensor: torch.Tensor) -> tuple[int, ...]:
     """Return the strides of a tensor, without the strides of dimensions of size 1, because these do
     not matter.
     """
@@ -86,7 +86,7 @@ def _strides(tensor: torch.Tensor) -> tuple[int, ...]:
     return tuple(stride if size > 1 else 0 for size, stride in sized) if tensor.numel() else ()
 
 
-def _data(tensor: torch.Tensor) -> torch.Tensor | None:
+def _copy_data(tensor: torch.Tensor) -> torch.Tensor | None:
     """Return a copy of the values; None for a tensor whose values cannot be read."""
     try:
         with torch.no_grad(), compiler.without_subclasses():
@@ -98,7 +98,7 @@ def _data(tensor: torch.Tensor) -> torch.Tensor | None:
         return None
 
 
-def _storage(leaf: Any) -> int:
+def _storage_address(leaf: Any) -> int:
     """Return the address of a tensor's storage; 0 for an object without one."""
     if isinstance(leaf, torch.Tensor) and leaf.layout == torch.strided and leaf.numel():
         try:
@@ -108,9 +108,11 @@ def _storage(leaf: Any) -> int:
     return 0
 
 
-def _storages(world: World) -> dict[int, str]:
+def _map_storages(world: World) -> dict[int, str]:
     """Map the address of each storage to the first name in the state that uses it."""
-    pairs: Iterator[tuple[int, str]] = ((_storage(leaf), name) for name, leaf in world.state())
+    pairs: Iterator[tuple[int, str]] = (
+        (_storage_address(leaf), name) for name, leaf in world.state()
+    )
     found: dict[int, str] = {}
     for at, name in pairs:
         if at:

@@ -22,7 +22,7 @@ from tclab.text.scrub import scrub
 RunWith = Callable[[Mapping[str, Any]], Observation]
 #: The largest distance between results that count as equal, in units in the last place of the
 #: largest value.
-_FAR = 1024
+_MOST_ULPS = 1024
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ def find_raising_operator(run: RunWith) -> Operator | None:
     run({"backend": replaying.record_inductor_graphs(calls)})
     for call in calls:
         nodes = [node for node in call.graph.graph.nodes if node.op.startswith("call")]
-        if nodes and _raises(call, nodes[-1]):
-            return _make_operator(_bisect_first(call, nodes, _raises))
+        if nodes and _compile_raises(call, nodes[-1]):
+            return _make_operator(_bisect_first(call, nodes, _compile_raises))
     return None
 
 
@@ -90,7 +90,7 @@ def _bisect_first(
     return nodes[wrong]
 
 
-def _raises(call: GraphCall, node: fx.Node) -> bool:
+def _compile_raises(call: GraphCall, node: fx.Node) -> bool:
     """Return whether the compile of the graph up to a node raises."""
     torch.compiler.reset()
     try:
@@ -118,7 +118,7 @@ def _is_wrong(call: GraphCall, node: fx.Node) -> bool:
 def _is_near(left: torch.Tensor, right: torch.Tensor) -> bool:
     if left.shape != right.shape or left.dtype != right.dtype:
         return False
-    return numbers.is_near_largest(left, right, _FAR)
+    return numbers.is_near_largest(left, right, _MOST_ULPS)
 
 
 #   File "/reader/functions.py", line 47, in prints
@@ -129,14 +129,14 @@ _FRAME = re.compile(
 
 def _make_operator(node: fx.Node) -> Operator:
     target = node.target if isinstance(node.target, str) else _name(node.target)
-    return Operator(target, _line(node))
+    return Operator(target, _find_line(node))
 
 
 def _name(target: Any) -> str:
     return str(target) if "." in str(target) else getattr(target, "__name__", str(target))
 
 
-def _line(node: fx.Node) -> SourceLine | None:
+def _find_line(node: fx.Node) -> SourceLine | None:
     """Return the innermost line of the user's code from which a node comes. For a node without a
     line, return the line of the nearest node before it.
     """

@@ -22,7 +22,7 @@ from tclab.capturing.backward import run_backward
 from tclab.capturing.fresh import hide_earlier_compiles
 from tclab.capturing.torch_private import compiler, precision
 
-#: A function that returns the context in which calls are made.
+#: A function that returns a context manager, within which the calls are made.
 Mode = AbstractContextManager[Any]
 
 

@@ -68,7 +68,7 @@ class World:
         named in the code of the user's functions that it reaches.
         """
         variables = tuple(_variables(fn))
-        empty = tuple(each for each in _caches(fn) if not each.cache_info().currsize)
+        empty = tuple(each for each in _find_caches(fn) if not each.cache_info().currsize)
         return cls(fn, calls, variables, [each.get() for each in variables], empty)
 
     def copy(self, convert: Convert | None = None) -> World:
@@ -110,26 +110,26 @@ class World:
         several = len(self.calls) > 1
         for number, (args, kwargs) in enumerate(self.calls, 1):
             of_call = f" of call {number}" if several else ""
-            named = zip(_parameters(self.fn, len(args)), args)
+            named = zip(_parameter_names(self.fn, len(args)), args)
             for name, value in [*named, *kwargs.items()]:
                 yield from ((f"the argument {path}{of_call}", leaf)
                             for path, leaf in values.walk(value, name))  # fmt: skip
         yield from ((path.replace("self.", "", 1), leaf)
-                    for path, leaf in values.walk(_owner(self.fn), "self"))  # fmt: skip
+                    for path, leaf in values.walk(_find_owner(self.fn), "self"))  # fmt: skip
         for variable, value in zip(self.variables, self.contents):
             yield from values.walk(value, f"the variable {variable.name}")
 
 
-def _owner(fn: Callable[..., Any]) -> Any:
+def _find_owner(fn: Callable[..., Any]) -> Any:
     """Return the module or the object whose method is called; () for a function."""
     if isinstance(fn, functools.partial):
-        return [_owner(fn.func), fn.args, fn.keywords]
+        return [_find_owner(fn.func), fn.args, fn.keywords]
     if isinstance(fn, MethodType):
         return fn.__self__
     return () if isinstance(fn, FunctionType) else fn
 
 
-def _parameters(fn: Callable[..., Any], count: int) -> list[str]:
+def _parameter_names(fn: Callable[..., Any], count: int) -> list[str]:
     """Return names for `count` positional arguments."""
     try:
         function = fn.forward if isinstance(fn, torch.nn.Module) else fn
@@ -156,7 +156,7 @@ def _variables(fn: Callable[..., Any]) -> Iterator[Variable]:
 
 def _reachable_functions(fn: Callable[..., Any]) -> Iterator[FunctionType]:
     """Yield the user's functions that are reached by name."""
-    waiting, seen = [*_functions(fn)], set[int]()
+    waiting, seen = [*_called_functions(fn)], set[int]()
     while waiting:
         function = waiting.pop()
         if id(function) in seen or not user_lines.is_user_file(function.__code__.co_filename):
@@ -164,10 +164,10 @@ def _reachable_functions(fn: Callable[..., Any]) -> Iterator[FunctionType]:
         seen.add(id(function))
         yield function
         for _, value in _find_variables(function):
-            waiting += _functions(value)
+            waiting += _called_functions(value)
 
 
-def _caches(fn: Callable[..., Any]) -> list[Any]:
+def _find_caches(fn: Callable[..., Any]) -> list[Any]:
     """Return the functions with a functools cache that a call can reach: functions called by name,
     and methods of classes called by name.
     """
@@ -215,10 +215,10 @@ def _names(code: CodeType) -> set[str]:
     return set(code.co_names).union(*inner)
 
 
-def _functions(value: Any) -> Iterator[FunctionType]:
+def _called_functions(value: Any) -> Iterator[FunctionType]:
     """Yield the functions with Python code that a call of `value` can run, if they can be found."""
     if isinstance(value, functools.partial):
-        yield from _functions(value.func)
+        yield from _called_functions(value.func)
     elif isinstance(value, torch.nn.Module):
         for cls in {type(each) for each in value.modules()}:
             yield from _methods(cls)

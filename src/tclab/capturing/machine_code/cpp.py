@@ -24,7 +24,7 @@ from tclab.capturing.torch_private.cpp_commands import Commands
 from tclab.model import Listing, links, slug
 
 _FILE = "kernel.cpp"
-_SECONDS = 120  # the time limit of a compile
+_SECONDS = 120  # the time limit of a compile, in seconds
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ _IS_KERNEL = re.compile(r'^extern "C" +void +kernel\(', re.MULTILINE)
 _MOST_AHEAD = 2
 
 #: File text → the listing that is being made. `assemble` removes it.
-_pending: dict[str, Future[str]] = {}
+_pending_listings: dict[str, Future[str]] = {}
 
 
 @contextmanager
@@ -84,11 +84,16 @@ def assembling_ahead(most_lines: int | None) -> Iterator[None]:
 
     def begin(text: str, command: str) -> None:
         long = most_lines is not None and text.count("\n") > most_lines
-        skipped = text in _pending or not _IS_KERNEL.search(text)
-        if not long and not skipped and len(_pending) < _MOST_AHEAD and shutil.which("objdump"):
-            _pending[text] = pool.submit(_disassemble, text, command)
+        skipped = text in _pending_listings or not _IS_KERNEL.search(text)
+        if (
+            not long
+            and not skipped
+            and len(_pending_listings) < _MOST_AHEAD
+            and shutil.which("objdump")
+        ):
+            _pending_listings[text] = pool.submit(_disassemble, text, command)
 
-    _pending.clear()
+    _pending_listings.clear()
     pool = ThreadPoolExecutor(1)
     try:
         with cpp_commands.notify(begin):
@@ -101,7 +106,7 @@ def _take_pending(text: str) -> str:
     """Wait for a listing that is being made; return '' if there is no such listing, or if making it
     failed because Inductor had not written a header yet.
     """
-    pending = _pending.pop(text, None)
+    pending = _pending_listings.pop(text, None)
     return pending.result() if pending else ""
 
 

@@ -34,15 +34,15 @@ def file_name(file: str) -> str:
 # ------------------------------------------------------------------------------ MLIR
 
 # #loc44 = loc(fused[#loc36, #loc35])
-_DEFINED = re.compile(r"^(#loc\d*) = loc\((.*)\)$", re.MULTILINE)
+_LOC_DEFINITION = re.compile(r"^(#loc\d*) = loc\((.*)\)$", re.MULTILINE)
 #     %xoffset = tt.get_program_id x : i32 loc(#loc25)
-_USED = re.compile(r"loc\((#loc\d*)\)\s*$")
+_LOC_USE = re.compile(r"loc\((#loc\d*)\)\s*$")
 # of #loc2 = loc("<inductor-cache>/kernel.py":24:28), what is in the brackets:
 # "<inductor-cache>/kernel.py":24:28
 _FILE = re.compile(r'^"([^"]*)":(\d+):(\d+)')
 # of #loc25 = loc("xoffset"(#loc2)):
 # "xoffset"(#loc2)
-_NAMED = re.compile(r'^"[^"]*"\((#loc\d*)\)$')
+_NAMED_LOC = re.compile(r'^"[^"]*"\((#loc\d*)\)$')
 # of #loc46 = loc(callsite(#loc17 at #loc42)):
 # callsite(#loc17 at #loc42)
 _CALL = re.compile(r"^callsite\((#loc\d*) at (#loc\d*)\)$")
@@ -55,13 +55,13 @@ def mlir_positions(code: str) -> Positions:
     """Return the positions of the lines of TTIR or TTGIR; a line that opens a region gets the
     positions of its closing line.
     """
-    definitions = dict(_DEFINED.findall(code))
+    definitions = dict(_LOC_DEFINITION.findall(code))
     positions: Positions = {}
     open_lines: list[int] = []
     for number, line in enumerate(source_lines(code), 1):
         text = line.strip()
         opening_line = open_lines.pop() if text.startswith("}") and open_lines else None
-        if not text.startswith("#loc") and (used := _USED.search(text)):
+        if not text.startswith("#loc") and (used := _LOC_USE.search(text)):
             resolved = _resolve_location(used[1], definitions)
             for place in (opening_line, number):
                 if place is not None and resolved:
@@ -75,7 +75,7 @@ def _resolve_location(name: str, definitions: Mapping[str, str]) -> tuple[Positi
     text = definitions.get(name, "")
     if match := _FILE.match(text):
         return (((file_name(match[1]), int(match[2]), int(match[3])),),)
-    if match := _NAMED.match(text):
+    if match := _NAMED_LOC.match(text):
         return _resolve_location(match[1], definitions)
     if match := _CALL.match(text):
         inner = _resolve_location(match[1], definitions) or ((),)
@@ -163,8 +163,8 @@ def ptx_positions(code: str) -> Positions:
     ``.loc`` above it, with its call sites.
 
     Up to Triton 3.7, a comment names the call sites; newer versions have ``inlined_at``, which
-    refers to the last ``.loc`` of that line (PTX ISA, Debugging Directives). Newer versions number
-    the lines of inline assembly, too; these numbers are ignored.
+    refers to the last ``.loc`` of the line that it names (PTX ISA, Debugging Directives). Newer
+    versions number the lines of inline assembly, too; these numbers are ignored.
     """
     files = {number: file_name(name) for number, name in _PTX_FILE.findall(code)}
     last: dict[tuple[str, ...], Position] = {}

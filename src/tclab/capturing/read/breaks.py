@@ -41,7 +41,7 @@ _SKIP_PHRASES = ("Skipping the function and falling back to eager", "which resul
 _REST_SKIPPED_PHRASE = "then skipping the rest of the function"
 _PREAMBLE = ("Encountered graph break", "Failed to handle graph break gracefully")
 # WON'T CONVERT placed /reader/functions.py line 2, with the traceback of a compile that failed
-_FAILED = "WON'T CONVERT "
+_FAILED_COMPILE = "WON'T CONVERT "
 # backend='inductor' raised:
 # RuntimeError: no kernel for this
 _BACKEND_ERROR = re.compile(r"backend='.*' raised:\s+(?P<error>.+)")
@@ -89,7 +89,9 @@ def _list_reasons(trace: Trace) -> list[Event[object]]:
     """
     ended = {e.compile_id for e in trace.select(names.METRICS) if _ended_by_error(e.data)}
     events = trace.select("dynamo_graph_break_reason")
-    return [e for e in events if e.compile_id not in ended and not e.payload.startswith(_FAILED)]
+    return [
+        e for e in events if e.compile_id not in ended and not e.payload.startswith(_FAILED_COMPILE)
+    ]
 
 
 def _ended_by_error(data: names.CompileMetrics) -> bool:

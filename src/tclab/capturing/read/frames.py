@@ -69,7 +69,7 @@ def library_callers(trace: Trace) -> dict[str, SourceLine]:
     nothing. So functions below such a frame are left out.
     """
     callers: dict[str, SourceLine] = {}
-    resumed: dict[tuple[str, str], int] = defaultdict(int)  # the last line of a break
+    resumed: dict[tuple[str, str], int] = defaultdict(int)  # function → the last line of its breaks
     for event in trace.select(names.START):
         stack = event.data["stack"]
         last = stack[-1] if stack else {"filename": "", "line": 0, "name": ""}

@@ -8,10 +8,10 @@ from typing import Any
 
 from tclab.model import MemoryPhase, MemoryRun, Moment
 
-#: An event in Chrome's trace format, with a name, category, begin and length in microseconds, and
+#: An event in Chrome's trace format, with a name, a category, a beginning and a length in µs, and
 #: arguments.
 ProfilerEvent = Mapping[str, Any]
-#: Begin and end in microseconds, and the name of an operation or phase.
+#: The beginning and the end in µs, and the name of an operation or phase.
 Span = tuple[float, float, str]
 
 _MEMORY = "[memory]"

@@ -26,7 +26,7 @@ _RATES = {
     "i8": "i8", "u8": "i8",
 }  # fmt: skip
 #: A product for which PyTorch has no formula → the operator whose formula applies.
-_LIKE = {"aten._int_mm": "aten.mm"}
+_SAME_FORMULA = {"aten._int_mm": "aten.mm"}
 #: Operators of ATen that may multiply matrices, for which PyTorch has no formula.
 # aten.mm
 _MAY_MULTIPLY = re.compile(
@@ -71,7 +71,7 @@ class Operations:
 
     def _count_operations(self, node: Node) -> int | None:
         name = operator_name(node)
-        formula = _load_formulas().get(_LIKE.get(name, name))
+        formula = _load_formulas().get(_SAME_FORMULA.get(name, name))
         if formula is None:
             return None
         try:
@@ -100,14 +100,14 @@ class Operations:
         """Return the arguments of a node's call; tensors have no data."""
         call = ast.parse(f"call({node.args})", mode="eval").body
         assert isinstance(call, ast.Call)
-        keywords = {k.arg: self._value(k.value) for k in call.keywords if k.arg}
-        return [self._value(argument) for argument in call.args], keywords
+        keywords = {k.arg: self._read_argument(k.value) for k in call.keywords if k.arg}
+        return [self._read_argument(argument) for argument in call.args], keywords
 
-    def _value(self, value: ast.expr) -> Any:
+    def _read_argument(self, value: ast.expr) -> Any:
         if isinstance(value, ast.Name) and value.id in self.nodes:
             return self._make_tensor(self.nodes[value.id])
         if isinstance(value, (ast.List, ast.Tuple)):
-            return [self._value(element) for element in value.elts]
+            return [self._read_argument(element) for element in value.elts]
         if isinstance(value, ast.Constant):
             return value.value
         # a number such as -1; None for a dtype or a device
@@ -145,7 +145,7 @@ def is_product(node: Node) -> bool:
     number of scores.
     """
     name = operator_name(node)
-    if not name or _LIKE.get(name, name) in _load_formulas():
+    if not name or _SAME_FORMULA.get(name, name) in _load_formulas():
         return bool(name)
     return not name.startswith(("aten.", "prims.")) or bool(_MAY_MULTIPLY.search(name))
 

@@ -224,11 +224,11 @@ def _find_definitions(tree: ast.Module) -> Iterator[Definition]:
         sources = [text for text in texts if "\n" in text]
         if owner == "async_compile" and sources and isinstance(target, ast.Name):
             function = "" if texts[0] in sources else texts[0]
-            device = _device(call, kind)
+            device = _find_device(call, kind)
             yield Definition(target.id, function, kind, sources[-1], statement.lineno, device)
 
 
-def _device(call: ast.Call, kind: str) -> str:
+def _find_device(call: ast.Call, kind: str) -> str:
     for keyword in call.keywords:
         if keyword.arg == "device_str" and isinstance(keyword.value, ast.Constant):
             return str(keyword.value.value)

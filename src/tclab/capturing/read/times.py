@@ -41,7 +41,7 @@ _PHASES = {
     "CacheBase.get_system.triton_key": "Hashing Triton's sources, once a process",
     "inductor_codecache_torch_key": "Hashing PyTorch's sources, once a process",
 }
-#: Begin and length of a phase in seconds, and the name of the phase.
+#: The beginning and the length of a phase in seconds, and the name of the phase.
 Span = tuple[float, float, str]
 
 _AUTOTUNING_SUFFIXES = ("_template_autotuning", "_template_precompiling")

@@ -61,12 +61,12 @@ class Traffic:
         known = [size for size in (*read, *written) if size is not None]
         return sum(known) if len(known) == len(read) + len(written) else None
 
-    def _map_reads(self, computing: Iterable[Node]) -> dict[str, int | None]:
+    def _map_reads(self, computing_nodes: Iterable[Node]) -> dict[str, int | None]:
         """Map each tensor that these nodes read, directly or through views, to the bytes read. The
         bytes are the sum over the views, but at most the size of the tensor.
         """
         views: dict[str, dict[str, int | None]] = {}
-        for node in computing:
+        for node in computing_nodes:
             for name in dict.fromkeys(node.inputs):
                 view = self.nodes.get(name)
                 if view is None or view.shape is None:

@@ -147,7 +147,7 @@ def capture_for(
     except Exception as error:
         if not mixes_devices(error):
             raise
-    # This call would raise on the GPU, too, so trace all tensors there.
+    # The call would raise on the GPU, too, so trace all tensors on the target.
     return _capture_once(request, move_numbers=True)
 
 

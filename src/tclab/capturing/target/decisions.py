@@ -21,22 +21,22 @@ class Decision:
     source: str
 
 
-_collected: list[dict[Decision, None]] = []
+_open_blocks: list[dict[Decision, None]] = []
 
 
 def note_decision(decision: Decision) -> None:
     """Record a decision in the innermost `collecting_decisions` block, unless an equal one is
     there.
     """
-    if _collected:
-        _collected[-1][decision] = None
+    if _open_blocks:
+        _open_blocks[-1][decision] = None
 
 
 @contextmanager
 def collecting_decisions() -> Iterator[dict[Decision, None]]:
     """Yield a dictionary whose keys are the decisions made within the block, in order."""
-    _collected.append({})
+    _open_blocks.append({})
     try:
-        yield _collected[-1]
+        yield _open_blocks[-1]
     finally:
-        _collected.pop()
+        _open_blocks.pop()

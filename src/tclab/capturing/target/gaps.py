@@ -20,24 +20,24 @@ class HostOperator:
 
 
 HostOperators = dict[HostOperator, None]
-_collected: list[list[TargetError]] = []
+_open_blocks: list[list[TargetError]] = []
 _host_operators: list[HostOperators] = []
-_deferred: list[HostOperator] = []
+_deferred_operators: list[HostOperator] = []
 
 
 def note_gap(gap: TargetError) -> None:
     """Record a gap in the innermost `collecting_gaps` block, unless one with the same text is
     there.
     """
-    if _collected and str(gap) not in map(str, _collected[-1]):
-        _collected[-1].append(gap)
+    if _open_blocks and str(gap) not in map(str, _open_blocks[-1]):
+        _open_blocks[-1].append(gap)
 
 
 def defer_host_operator(operator: HostOperator) -> None:
     """Keep an operator that may run on the CPU until `resolve_deferred` has the graph's output
     code.
     """
-    _deferred.append(operator)
+    _deferred_operators.append(operator)
 
 
 def resolve_deferred(*, has_host_code: bool) -> None:
@@ -45,15 +45,15 @@ def resolve_deferred(*, has_host_code: bool) -> None:
     drop them, because Inductor fused them into the GPU's kernels.
     """
     if has_host_code and _host_operators:
-        _host_operators[-1].update(dict.fromkeys(_deferred))
-    _deferred.clear()
+        _host_operators[-1].update(dict.fromkeys(_deferred_operators))
+    _deferred_operators.clear()
 
 
 @contextmanager
 def collecting_host_operators() -> Iterator[HostOperators]:
     """Yield a dictionary whose keys are the operators that run on the host, in order."""
     _host_operators.append({})
-    _deferred.clear()
+    _deferred_operators.clear()
     try:
         yield _host_operators[-1]
     finally:
@@ -63,8 +63,8 @@ def collecting_host_operators() -> Iterator[HostOperators]:
 @contextmanager
 def collecting_gaps() -> Iterator[list[TargetError]]:
     """Yield the list of gaps that are noted within the block, in order."""
-    _collected.append([])
+    _open_blocks.append([])
     try:
-        yield _collected[-1]
+        yield _open_blocks[-1]
     finally:
-        _collected.pop()
+        _open_blocks.pop()

@@ -35,7 +35,7 @@ def fake_gpu(target: Target) -> Iterator[None]:
         stack.callback(clear_device_caches)
         for name, function in cuda.items():
             stack.enter_context(mock.patch.object(torch.cuda, name, function))
-        # cudagraph_utils calls it; a CPU build lacks it
+        # cudagraph_utils calls this function, which a CPU build lacks
         allocator = "_cuda_cudaCachingAllocator_is_enabled"
         enabled = mock.Mock(return_value=True)
         stack.enter_context(mock.patch.object(torch._C, allocator, enabled, create=True))
@@ -52,7 +52,7 @@ def fake_gpu(target: Target) -> Iterator[None]:
         yield
 
 
-@torch._dynamo.disable  # Dynamo must not compile it, though code between two graphs may call it
+@torch._dynamo.disable  # code between two graphs may call it, but Dynamo must not compile it
 def _backward_engine(outputs: Any, gradients: Any, *rest: Any, **options: Any) -> Gradients:
     """Run autograd's engine in Python if an output or an input is on the target, else PyTorch's
     own engine. An output may have been moved to the CPU.
@@ -189,14 +189,18 @@ def _activating_triton_driver(target: Target) -> Iterator[None]:
 
 
 #: Prefixes of the modules whose cached functions may remember a device.
-_CACHED = ("torch.utils._triton", "torch._inductor", "torch._dynamo.device_interface")
+_MODULES_WITH_CACHES = ("torch.utils._triton", "torch._inductor", "torch._dynamo.device_interface")
 
 
 def device_caches() -> dict[str, Cached]:
     """Return the cached functions that may remember a device, by dotted name."""
     caches: dict[int, tuple[str, Cached]] = {}
     for name, module in list(sys.modules.items()):
-        if name.startswith(_CACHED) and module is not None and "cpp" not in name.split(".")[-1]:
+        if (
+            name.startswith(_MODULES_WITH_CACHES)
+            and module is not None
+            and "cpp" not in name.split(".")[-1]
+        ):
             for key, value in list(_cached_functions(module)):
                 caches.setdefault(id(value), (f"{name}.{key}", value))
     from torch._inductor.runtime.hints import DeviceProperties

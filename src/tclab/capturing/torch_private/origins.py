@@ -90,14 +90,14 @@ def note_origins(trace: Trace) -> Iterator[None]:
         return
     notes = Collector([trace], compiler.current_compile_ids)
     with ExitStack() as stack:
-        for owner, name, replacement in _patches(notes):
+        for owner, name, replacement in _list_patches(notes):
             stack.enter_context(mock.patch.object(owner, name, replacement))
         stack.enter_context(_append_for_block(fx.proxy._COPY_META_FIELDS, MARK))
         stack.enter_context(_append_for_block(_active_collectors, notes))
         yield
 
 
-def _patches(notes: Collector) -> Iterator[tuple[object, str, Function]]:
+def _list_patches(notes: Collector) -> Iterator[tuple[object, str, Function]]:
     """Yield the owner, the attribute's name and the replacement for each patch."""
     from torch._dynamo import output_graph
     from torch._inductor import debug, ir, loop_body, pattern_matcher, scheduler, utils

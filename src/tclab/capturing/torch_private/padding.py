@@ -29,7 +29,7 @@ Timing = tuple[float, float]
 def decide_padding(
     operator: str,
     factors: tuple[torch.Tensor, torch.Tensor],
-    added: torch.Tensor | None,
+    summand: torch.Tensor | None,
     planned: Mapping[str, bool],
 ) -> None:
     """Let PyTorch's rule decide on a product (``mm``, ``addmm`` or ``bmm``) of tensors on the GPU;
@@ -44,7 +44,7 @@ def decide_padding(
 
     rule: Callable[..., bool] = inspect.unwrap(pad_mm._should_pad)
     with mock.patch.object(pad_mm, "should_exclude_padding_time", is_time_excluded):
-        rule(None, *factors, getattr(torch.ops.aten, operator), added)
+        rule(None, *factors, getattr(torch.ops.aten, operator), summand)
 
 
 @contextmanager

@@ -86,7 +86,7 @@ def _names_by_statement(path: Path) -> tuple[frozenset[str], ...]:
 def _names_in_statement(statement: ast.stmt) -> Iterator[str]:
     for node in ast.walk(statement):
         for _, value in ast.iter_fields(node):
-            if isinstance(value, str) and _DOTTED.fullmatch(value):  # skips prose
+            if isinstance(value, str) and _DOTTED.fullmatch(value):  # skip strings that are prose
                 yield from value.split(".")
 
 

@@ -25,7 +25,7 @@ def require_compiled(trace: Trace) -> None:
     """Raise NothingCompiled if a switch kept these calls from being compiled, or sent them to
     another backend.
     """
-    if backend := _stance().backend:
+    if backend := _current_stance().backend:
         cause = f"torch.compiler.set_stance(force_backend={backend!r}) replaces the backend"
         raise NothingCompiled("torch.compile", cause, "take it out")
     if trace.select(names.METRICS):
@@ -57,13 +57,13 @@ def _find_setting() -> str:
     # some test suites replace torch.compile to save time
     if getattr(torch.compile, "__module__", "") != "torch":
         return "torch.compile = …, a function of another module,"
-    if mode := _get_current_dispatch_mode():  # Dynamo leaves alone what runs below one
+    if mode := _get_current_dispatch_mode():  # Dynamo compiles nothing below such a mode
         return f"{type(mode).__name__}, a dispatch mode around the call,"
-    stance = _stance().stance
+    stance = _current_stance().stance
     return "" if stance == "default" else f'torch.compiler.set_stance("{stance}")'
 
 
-def _stance() -> Any:
+def _current_stance() -> Any:
     """Return the stance set by torch.compiler.set_stance; each call replaces the object."""
     from torch._dynamo import eval_frame
 

@@ -30,17 +30,17 @@ def name_objects(code: CodeType) -> CodeType:
     """Return a copy of `code` with the same instructions. Each constant that is not a number, a
     text, a type or a value of PyTorch is replaced by a name that is the same in each process.
     """
-    return code.replace(co_consts=tuple(_nameable(value) for value in code.co_consts))
+    return code.replace(co_consts=tuple(_can_be_named(value) for value in code.co_consts))
 
 
-def _nameable(value: Any) -> Any:
+def _can_be_named(value: Any) -> Any:
     kind = type(value)
     if kind is CodeType:
         return name_objects(value)
     if kind in (tuple, frozenset):
-        return kind(_nameable(item) for item in value)
+        return kind(_can_be_named(item) for item in value)
     if kind is slice:
-        return slice(*map(_nameable, (value.start, value.stop, value.step)))
+        return slice(*map(_can_be_named, (value.start, value.stop, value.step)))
     if kind in _ATOMS or (kind.__module__ == "torch" and kind.__name__ in _TORCH_ATOMS):
         return value
     return _Named(_name(value))

@@ -66,7 +66,7 @@ class Trace:
     """
 
     events: list[Event[Any]] = field(default_factory=list)
-    # PyTorch's number of a frame → the number in this trace
+    # PyTorch's number of a frame → the frame's number in this trace
     frames: dict[int, int] = field(default_factory=dict)
 
     @overload

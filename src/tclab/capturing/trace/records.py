@@ -44,10 +44,10 @@ _AOT_GRAPHS = frozenset(
     {"aot_joint_graph", "aot_forward_graph", "aot_inference_graph", "aot_backward_graph"}
 )
 #: Name of a record in PyTorch 2.9 and earlier → its name now.
-_RENAMED = {"after_post_grad_graph": "inductor_post_grad_graph"}
-#: Records that only say the name of what they hold.
+_NEWER_NAMES = {"after_post_grad_graph": "inductor_post_grad_graph"}
+#: Records that are wrappers: a field of their metadata has the name of the content.
 _WRAPPERS = ("artifact", "graph_dump")
-#: Fields of the metrics that are numbers, or None.
+#: Fields of the metrics whose values are numbers or None.
 _NUMBERS = (
     *("entire_frame_compile_time_s", "duration_us", "backend_compile_time_s"),
     *("guard_count", "graph_op_count", "co_firstlineno"),
@@ -130,7 +130,7 @@ class Log:
         if isinstance(rank := meta.get("rank"), int) and rank >= 0:
             self.rank = rank
         if isinstance(frame := meta.get("frame_id"), int):
-            # keep PyTorch's numbers of frames, because a profile has the same
+            # keep PyTorch's numbers of frames, because a profile has the same numbers
             self.trace.frames.setdefault(frame, frame)
         name = _name(meta)
         if name not in self.read:
@@ -156,7 +156,7 @@ def _shorten(event: Event[Any]) -> Event[Any]:
     if event.name == _KERNEL_NODES:
         nodes = _read_kernel_nodes(event.payload)
         return replace(event, name=names.KERNEL_NODES, data=nodes)
-    new_name = _RENAMED.get(event.name)
+    new_name = _NEWER_NAMES.get(event.name)
     return replace(event, name=new_name) if new_name else event
 
 
@@ -194,7 +194,7 @@ def read_log(lines: Iterable[str], *, all_graphs: bool = False) -> Log:
     try:
         for header, payload in _split_records(lines, log.unread):
             log.add(header, payload)
-    except (OSError, EOFError, zlib.error):  # a compressed log that was cut
+    except (OSError, EOFError, zlib.error):  # a compressed log was cut off
         log.unread["the rest, since the file is damaged"] += 1
     short_names = dict(_short_names(log.trace, [*log.files.values()]))
     log.trace.add(names.FILES, short_names, "", (None, None))

@@ -17,7 +17,7 @@ from tclab.model import Report
 
 LOOPBACK = "127.0.0.1"
 
-#: A browser omits port 80.
+#: The Host headers that name this machine. A browser omits port 80.
 _LOCAL_HOST = re.compile(rf"(?:{re.escape(LOOPBACK)}|localhost)(?::\d+)?")
 #: Seconds without a change after which the server sends a ping, which fails if the page was closed.
 _PING_SECONDS = 10.0
@@ -74,7 +74,7 @@ class Server:
 
     def __init__(self, live: Live, port: int = 0) -> None:
         try:
-            self.http = _ThreadingServer((LOOPBACK, port), _handler(live))
+            self.http = _ThreadingServer((LOOPBACK, port), _make_handler(live))
         except OSError as error:
             step = "choose another with --port, or leave it out"
             raise BadRequest(f"--port {port}", f"{error.strerror}", step) from None
@@ -92,7 +92,7 @@ class Server:
         self.http.server_close()
 
 
-def _handler(live: Live) -> Callable[..., BaseHTTPRequestHandler]:
+def _make_handler(live: Live) -> Callable[..., BaseHTTPRequestHandler]:
     class Handler(_Handler):
         page = live
 

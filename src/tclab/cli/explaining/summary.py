@@ -18,7 +18,7 @@ from tclab.render.kinds.table import cell_texts, numeric_columns
 from tclab.render.report import counts, findings, kernels, words
 
 #: The most kernels and findings to print; the report has them all.
-_MOST = 20
+_MOST_ROWS = 20
 #: The most calls to print, so that the findings fit on the first screen.
 _CALLS = 4
 #: Columns that a terminal leaves out, and columns that it leaves out if some kernels are open; then
@@ -32,7 +32,7 @@ def print_summary(report: Report, path: Path | None) -> None:
     """
     out = terminal.console(stderr=path is None)
     _print_head(out, report)
-    for finding in report.findings[:_MOST]:
+    for finding in report.findings[:_MOST_ROWS]:
         _print_finding(out, finding)
     _print_more(out, len(report.findings), "findings")
     for gap, step in words.gaps(report):
@@ -107,7 +107,7 @@ def _print_kernels(out: Console, report: Report) -> None:
     for name, right in zip(compact.columns, numeric_columns(compact)):
         side: Literal["left", "right"] = "right" if right else "left"
         table.add_column(name, justify=side, overflow="fold", no_wrap=right)
-    for row in cell_texts(compact)[:_MOST]:
+    for row in cell_texts(compact)[:_MOST_ROWS]:
         table.add_row(*map(escape, row))
     out.print(table)
     _print_more(out, len(compact.rows), "kernels")
@@ -116,5 +116,5 @@ def _print_kernels(out: Console, report: Report) -> None:
 
 
 def _print_more(out: Console, count: int, noun: str) -> None:
-    if count > _MOST:
-        _print_line(out, f"… and {count - _MOST} more {noun} in the report")
+    if count > _MOST_ROWS:
+        _print_line(out, f"… and {count - _MOST_ROWS} more {noun} in the report")

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 DEFAULT, GRAPHS = "default", "reduce-overhead"
 _ROUNDS = 11
-#: Seconds of one mode's turn in a round, at least one time through the calls.
+#: The seconds of one mode's turn in a round. A turn has at least one pass over the calls.
 _TURN = 0.1
-#: Seconds that one mode may take to be compiled and warm, and for one turn.
+#: The seconds that one mode may take until it is compiled and warm, and those for one turn.
 _PREPARE, _ANSWER = 300.0, 120.0
 #: The rounds end after this many seconds.
 SECONDS = 60.0
@@ -73,7 +73,7 @@ def measure(request: ExplainRequest, on_step: OnStep) -> Measurement:
             if mode == GRAPHS and not (modes and modes[0].prepared.gpu):
                 continue
             on_step(Step(f"measuring: preparing {mode}"))
-            modes.append(stack.enter_context(_prepared(request, mode, options)))
+            modes.append(stack.enter_context(_prepare_mode(request, mode, options)))
         failed = next((f"{m.mode}: {m.prepared.problem}" for m in modes if m.prepared.problem), "")
         running = [mode for mode in modes if not mode.prepared.problem]
         if EAGER not in [mode.mode for mode in running] or len(running) < 2:
@@ -96,7 +96,7 @@ def _list_modes(request: ExplainRequest) -> Iterator[tuple[str, Mapping[str, Any
 
 
 @contextlib.contextmanager
-def _prepared(
+def _prepare_mode(
     request: ExplainRequest, mode: str, options: Mapping[str, Any]
 ) -> Iterator[_MeasuredMode]:
     """Yield a mode that is compiled and warm, or that says what went wrong. End the mode's process

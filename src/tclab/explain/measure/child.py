@@ -17,7 +17,7 @@ from tclab.explain.measure.protocol import MeasureRequest, Prepared, Round
 from tclab.model import EAGER
 from tclab.system.processes import request_signal_at_parent_death
 
-#: The calls are warm once three times through are about as fast as the fastest.
+#: The calls are warm once the last three passes over them were about as fast as the fastest pass.
 _FEWEST, _MOST, _STEADY = 4, 24, 1.25
 #: Seconds after which the calls count as warm.
 _WARM_SECONDS = 20.0
@@ -33,10 +33,10 @@ def main() -> None:
         pickle.dump(answer, answers)
         answers.flush()
 
-    wanted: MeasureRequest = pickle.load(sys.stdin.buffer)
-    os.chdir(wanted.folder)
+    measure_request: MeasureRequest = pickle.load(sys.stdin.buffer)
+    os.chdir(measure_request.folder)
     try:
-        with _make_calls(wanted) as run:
+        with _make_calls(measure_request) as run:
             send(_prepare(run))
             while True:
                 send(time_round(run, pickle.load(sys.stdin.buffer)))
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 @contextmanager
-def _make_calls(wanted: MeasureRequest) -> Iterator[Callable[[], None]]:
+def _make_calls(measure_request: MeasureRequest) -> Iterator[Callable[[], None]]:
     """Import the reader's file, and yield a function that makes all calls once."""
     import torch
 
@@ -59,15 +59,15 @@ def _make_calls(wanted: MeasureRequest) -> Iterator[Callable[[], None]]:
     from tclab.explain.trials.patching import patched_compile
     from tclab.explain.trials.remedy import Remedy
 
-    request, compiled = wanted.request, wanted.mode != EAGER
+    request, compiled = measure_request.request, measure_request.mode != EAGER
     where, name = load.split(request.spec)
     remedy = Remedy(backend="inductor", compiled=compiled)
     with seeded(), patched_compile(remedy), load.import_module(where) as module:
-        named = subject.find(module, where, name, request.inputs, grad=request.backward)
-        fn = named.callable
-        if compiled and not named.own:
-            fn = torch.compile(fn, **wanted.options)
-        calls = named.calls()
+        named_subject = subject.find(module, where, name, request.inputs, grad=request.backward)
+        fn = named_subject.callable
+        if compiled and not named_subject.own:
+            fn = torch.compile(fn, **measure_request.options)
+        calls = named_subject.calls()
 
         def run() -> None:
             for call in calls:

@@ -40,10 +40,10 @@ def attempt(request: ExplainRequest, remedy: Remedy) -> TrialResult:
             patched_compile(remedy) as undo,
             load.import_module(where, remedy.lines) as module,
         ):
-            named = subject.find(module, where, name, request.inputs, grad=request.backward)
+            named_subject = subject.find(module, where, name, request.inputs, grad=request.backward)
             if remedy.whole:
                 undo()
-            return _run(named, request, remedy, checkpointed)
+            return _run(named_subject, request, remedy, checkpointed)
     except (Exception, SystemExit) as error:
         return TrialResult(
             load.last_line(error) or type(error).__name__, load.find_user_line(error)
@@ -51,21 +51,25 @@ def attempt(request: ExplainRequest, remedy: Remedy) -> TrialResult:
 
 
 def _run(
-    named: subject.Subject, request: ExplainRequest, remedy: Remedy, checkpointed: Iterable[Any]
+    named_subject: subject.Subject,
+    request: ExplainRequest,
+    remedy: Remedy,
+    checkpointed: Iterable[Any],
 ) -> TrialResult:
     from tclab.capturing import capture
     from tclab.capturing.backward import run_backward
     from tclab.capturing.torch_private import compiler
 
-    fn = named.callable
+    fn = named_subject.callable
     if remedy.rebound:
         _bind_anew(fn)
     if remedy.called_before or remedy.blocks:
-        _call(fn, named.calls())
+        _make_calls(fn, named_subject.calls())
     if remedy.blocks:
         blocks.compile_each(checkpointed)
     calls = [
-        (call.args, dict(call.kwargs)) for call in _change_arguments(fn, named.calls(), remedy)
+        (call.args, dict(call.kwargs))
+        for call in _change_arguments(fn, named_subject.calls(), remedy)
     ]
     with seeded(), compiler.dynamo_settings(remedy.settings):
         if not remedy.compiled:
@@ -74,7 +78,7 @@ def _run(
                 if request.backward:
                     run_backward(result)
             return TrialResult()
-        if remedy.blocks or (named.own and not remedy.whole):
+        if remedy.blocks or (named_subject.own and not remedy.whole):
             result = capture(fn, backward=request.backward, as_it_is=True)
         else:
             options = {**request.options, **remedy.options}
@@ -150,7 +154,7 @@ def count_compiles(capture: Capture) -> dict[str, int]:
 # --------------------------------------------------------------------------- the changes
 
 
-def _call(fn: Callable[..., object], calls: list[Call]) -> None:
+def _make_calls(fn: Callable[..., object], calls: list[Call]) -> None:
     for call in calls:
         fn(*call.args, **call.kwargs)
 
@@ -165,7 +169,7 @@ def _change_arguments(fn: Any, calls: list[Call], remedy: Remedy) -> list[Call]:
     """Return the calls with their arguments changed as the remedy says."""
     what, *names = remedy.arguments.split() or [""]
     if what == "same":
-        last = dict(_bind(fn, calls[-1]))[names[0]]
+        last = dict(_bind_arguments(fn, calls[-1]))[names[0]]
         return [_replace_argument(fn, call, names[0], copy.deepcopy(last)) for call in calls]
     if what == "mark":
         return [_mark_dynamic(fn, call, names[0], int(names[1])) for call in calls]
@@ -211,14 +215,14 @@ def _enlarge(value: Any, dims: Collection[int]) -> Any:
     return value if shape == list(value.shape) else value.new_zeros(shape)
 
 
-def _bind(fn: Any, call: Call) -> dict[str, Any]:
+def _bind_arguments(fn: Any, call: Call) -> dict[str, Any]:
     function = fn.forward if subject.is_module(fn) else fn
     return inspect.signature(function).bind(*call.args, **call.kwargs).arguments
 
 
 def _replace_argument(fn: Any, call: Call, name: str, value: object) -> Call:
     """Return the call with another value for the argument `name`."""
-    arguments = _bind(fn, call)
+    arguments = _bind_arguments(fn, call)
     at = list(arguments).index(name)
     if name in call.kwargs:
         return Call(call.args, {**call.kwargs, name: value})
@@ -228,5 +232,5 @@ def _replace_argument(fn: Any, call: Call, name: str, value: object) -> Call:
 def _mark_dynamic(fn: Any, call: Call, name: str, dim: int) -> Call:
     from tclab.capturing.torch_private import compiler
 
-    compiler.mark_dynamic(_bind(fn, call)[name], dim)
+    compiler.mark_dynamic(_bind_arguments(fn, call)[name], dim)
     return call

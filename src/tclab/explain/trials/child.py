@@ -26,22 +26,22 @@ def main() -> None:
     os.dup2(2, 1)  # the reader's code must not print into the answers
     import tclab.explain.watch.warm  # noqa: F401
 
-    asked = sys.stdin.buffer
+    requests = sys.stdin.buffer
     pickle.dump(READY, answers)
     answers.flush()
     while True:
         try:
-            folder, request, remedy = pickle.load(asked)
+            folder, request, remedy = pickle.load(requests)
         except EOFError:
             return
-        pickle.dump(_try_in_fork(folder, request, remedy, asked), answers)
+        pickle.dump(_try_in_fork(folder, request, remedy, requests), answers)
         answers.flush()
         if not hasattr(os, "fork"):
             return
 
 
 def _try_in_fork(
-    folder: str, request: ExplainRequest, remedy: Remedy, asked: BinaryIO
+    folder: str, request: ExplainRequest, remedy: Remedy, requests: BinaryIO
 ) -> TrialResult:
     """Make a trial in a forked process that works in `folder`; return its result, or how the
     process ended.
@@ -54,7 +54,7 @@ def _try_in_fork(
     if child == 0:
         try:
             request_signal_at_parent_death(own)
-            asked.close()
+            requests.close()
             os.close(reads)
             os.chdir(folder)
             with os.fdopen(writes, "wb") as answer:

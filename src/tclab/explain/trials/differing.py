@@ -38,7 +38,7 @@ def find_way(agreement: Agreement, runner: TrialRunner) -> Agreement:
         return agreement
     line = agreement.line.line if agreement.line else 0
     for remedy in remedies(failing.read_file(runner), line):
-        if remedy.in_place and not _compiles(remedy, runner):
+        if remedy.in_place and not _compiles_something(remedy, runner):
             continue
         result = runner.run(remedy)
         if result is None:
@@ -48,7 +48,7 @@ def find_way(agreement: Agreement, runner: TrialRunner) -> Agreement:
     return agreement
 
 
-def _compiles(remedy: Remedy, runner: TrialRunner) -> bool:
+def _compiles_something(remedy: Remedy, runner: TrialRunner) -> bool:
     """Return whether something is compiled with the remedy. If not, the results are eager's own."""
     seen = runner.run(replace(remedy, backend="eager", compared=False))
     return bool(seen and seen.compiles)

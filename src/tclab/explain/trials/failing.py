@@ -49,10 +49,10 @@ _LINE = re.compile(r":(\d+)(?: \(|$)")
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The place where a compile fails: the stage, '' if unknown, and a workaround, '' if none
-    helped. `tried` names the changes that did not help; `ended` is False if the time for trials ran
-    out. `operator`, at `place`, is the first operator on which Inductor raises; '' if it is not
-    known.
+    """The place where a compile fails. `stage` is '' if it is unknown, and `workaround` is '' if
+    none helped. `tried` names the changes that did not help. `ended` is False if the time for
+    trials ran out. `operator`, at `place`, is the first operator on which Inductor raises; '' if it
+    is not known.
     """
 
     stage: str = ""
@@ -78,7 +78,8 @@ class Diagnosis:
 def diagnose(runner: TrialRunner, place: str = "", error: str = "") -> Diagnosis:
     """Find the stage at which the reader's calls fail, and a workaround. `place` is the line that
     the error names, or ''; without it, also find the operator on which the compile fails. An
-    `error` of Inductor's own says so itself: a trial without kernels can fail for another reason.
+    `error` of Inductor's own decides the stage, because a trial without kernels can fail for
+    another reason.
     """
     tried = _find_failing_stage(runner)
     stage = "Inductor" if tried and _OF_INDUCTOR in error else tried
@@ -178,7 +179,7 @@ def find_working_order(runner: TrialRunner, place: str) -> str:
     succeeds; '' if there is none.
     """
     for remedy in rewrites.move_compiles(read_file(runner), find_line_number(place)):
-        if outcome := _runs_compiled(runner.run(remedy)):
+        if outcome := _describe_success(runner.run(remedy)):
             return f"{remedy.description}. {outcome}"
     return ""
 
@@ -190,7 +191,7 @@ def advise_keeping_object(runner: TrialRunner, *, method: bool) -> str:
     idle = ""
     for remedy in rewrites.rebind_compiled_methods(read_file(runner)) if method else kept_modules():
         seen = runner.run(remedy)
-        if outcome := _runs_compiled(seen):
+        if outcome := _describe_success(seen):
             return f"{remedy.description}. {outcome}"
         if seen and not seen.error:  # the calls may reach nothing that is compiled
             idle = (
@@ -205,9 +206,9 @@ def kept_modules() -> Iterator[Remedy]:
         yield replace(way, description=f"compile the module in place, {way.description}: {_KEEPS}")
 
 
-def _runs_compiled(seen: TrialResult | None) -> str:
+def _describe_success(result: TrialResult | None) -> str:
     """Return a sentence on a trial that raised no error and compiled something; else ''."""
-    if seen is None or seen.error or not (frames := sum(seen.compiles.values())):
+    if result is None or result.error or not (frames := sum(result.compiles.values())):
         return ""
     return (
         f"Tried: it does not raise, and {frames} frame{'s are' if frames > 1 else ' is'} compiled"

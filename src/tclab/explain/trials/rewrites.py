@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from tclab.explain.trials.remedy import Remedy
 
 #: The most lines of a file to try.
-_MOST = 4
+_MOST_LINES = 4
 
 
 def list_rewrites(text: str, first: int = 0) -> list[Remedy]:
@@ -19,7 +19,7 @@ def list_rewrites(text: str, first: int = 0) -> list[Remedy]:
     lines = text.splitlines()
     every = [remedy for node in ast.walk(parse_file(text)) for remedy in _rewrite_node(node, lines)]
     every.sort(key=lambda remedy: first not in remedy.lines)
-    return every[:_MOST]
+    return every[:_MOST_LINES]
 
 
 def parse_file(text: str) -> ast.Module:
@@ -122,8 +122,8 @@ def disabled_functions(text: str, line: int) -> Iterator[Remedy]:
         yield _make_remedy(said, at, f"{indent_like('@torch.compiler.disable', code)}\n{code}")
 
 
-def _make_remedy(said: str, line: int, code: str) -> Remedy:
-    return Remedy(said, lines={line: code}, backend="inductor")
+def _make_remedy(description: str, line: int, code: str) -> Remedy:
+    return Remedy(description, lines={line: code}, backend="inductor")
 
 
 def indent_like(code: str, like: str) -> str:

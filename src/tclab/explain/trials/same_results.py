@@ -9,7 +9,7 @@ from tclab.explain.trials.remedy import Remedy
 from tclab.explain.trials.rewrites import indent_like, parse_file
 
 #: The most lines of a file that are tried.
-_MOST = 4
+_MOST_LINES = 4
 _CACHES = ("lru_cache", "cache")
 _TRANSFORMS = ("grad", "grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hessian")
 #: The names of functions that return True while code is compiled.
@@ -30,7 +30,7 @@ def list_rewrites(text: str, first: int = 0) -> list[Remedy]:
         *_disable_torch_function(tree, lines),
     ]
     every.sort(key=lambda remedy: min(abs(line - first) for line in remedy.lines))
-    return every[:_MOST]
+    return every[:_MOST_LINES]
 
 
 # --------------------------------------------------------------------------- functools
@@ -96,18 +96,18 @@ def _is_transform(function: ast.expr) -> bool:
 
 
 def _remove_transform(
-    tree: ast.Module, made: ast.Call, owners: Sequence[str], lines: Sequence[str]
+    tree: ast.Module, transform: ast.Call, owners: Sequence[str], lines: Sequence[str]
 ) -> Iterator[Remedy]:
-    at, name = made.lineno, ast.unparse(made.func)
+    at, name = transform.lineno, ast.unparse(transform.func)
     cause = (
         f"compiled, {name} (line {at}) leaves the backward of {', '.join(owners)} out and "
         "differentiates its forward"
     )
-    calls = (n for n in ast.walk(tree) if isinstance(n, ast.Call) and n.func is made)
-    if _last_name(made.func) == "grad" and len(made.args) == 1 and not made.keywords:
+    calls = (n for n in ast.walk(tree) if isinstance(n, ast.Call) and n.func is transform)
+    if _last_name(transform.func) == "grad" and len(transform.args) == 1 and not transform.keywords:
         for call in calls:
             if len(call.args) == 1 and not call.keywords and call.end_lineno == at:
-                x, function = ast.unparse(call.args[0]), ast.unparse(made.args[0])
+                x, function = ast.unparse(call.args[0]), ast.unparse(transform.args[0])
                 new = (
                     f"(lambda x: torch.autograd.grad({function}(x), x)[0])"
                     f"({x}.detach().requires_grad_())"
@@ -115,7 +115,7 @@ def _remove_transform(
                 said = f"{cause}; use torch.autograd.grad in its place: {new}"
                 yield _make_remedy(said, at, _replace_expression(lines[at - 1], call, new))
     # vjp(function, *primals) differentiates at once; grad(function) returns a function
-    left_out = made.func if _last_name(made.func) in _AT_ONCE else made
+    left_out = transform.func if _last_name(transform.func) in _AT_ONCE else transform
     new = f"torch.compiler.disable({ast.unparse(left_out)})"
     yield _make_remedy(
         f"{cause}; leave it out of the compile: {new}",

@@ -33,9 +33,9 @@ def _draw_kind(group: Sequence[Break], options: Options) -> Iterator[Html]:
     yield tag("ol", breaks.draw_break(group[0], options), class_="tclab-breaks")
     places = Counter(each.location for each in group if each.location)
     if len(places) > 1:
-        yield parts.fold(f"At {len(places):,} lines", kinds.html(_table(places), options))
+        yield parts.fold(f"At {len(places):,} lines", kinds.html(_places_table(places), options))
 
 
-def _table(places: Counter[SourceLine]) -> Table:
+def _places_table(places: Counter[SourceLine]) -> Table:
     rows = ((str(line), line.function, line.code.strip(), n) for line, n in places.most_common())
     return Table("Lines", "lines", ("line", "function", "code", "times"), tuple(rows))

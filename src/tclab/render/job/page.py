@@ -17,12 +17,12 @@ from tclab.render.report import findings
 #: The most rows of a table in a terminal, its columns, and the most findings.
 _MOST_ROWS, _MOST_FINDINGS = 8, 8
 _COLUMNS = ("kernel", "times", "time", "share", "compile", "lines", "function", "line", "seconds")
-#: So many rows of a table stand open in the page, so few more do as well.
+#: The rows of a table that are open in the page, and the least number of rows that is folded.
 _MOST_OPEN, _LEAST_FOLDED = 12, 4
 _MOST_REMARKS = 12
-#: How the name of a table begins that is folded.
-_OTHERS = "other-"
-#: The class of a section: the names of kernels are long and break anywhere; guards need room.
+#: The beginning of the name of a table that is folded.
+_FOLDED_PREFIX = "other-"
+#: Section → its CSS class: long names of kernels may break anywhere, and guards need room.
 _CLASSES = {"kernels": "explain-kernels", "recompiles": "explain-last-wide"}
 
 
@@ -59,12 +59,16 @@ def _sections(job: Job, options: Options) -> Iterator[tuple[str, str, Html]]:
     of = job.processes
 
     def draw(name: str, *shown: Table) -> Html:
-        pieces = chain.from_iterable(map(_split, shown))
+        pieces = chain.from_iterable(map(_split_table, shown))
         return join(_draw(t, options.for_part(name, n)) for n, t in enumerate(pieces) if t.rows)
 
     yield "kernels", "What the GPU ran", draw("kernels", *map(tables.kernels, job.profiles))
     own, others = (tables.compiles(of, own=own) for own in (True, False))
-    yield "compiles", "What was compiled", draw("compiles", own, _folded(others, bool(own.rows)))
+    yield (
+        "compiles",
+        "What was compiled",
+        draw("compiles", own, _mark_folded(others, bool(own.rows))),
+    )
     yield "breaks", "Graph breaks", breaks.html(of, options.for_part("breaks"))
     yield "recompiles", "Recompiles", draw("recompiles", tables.recompiles(of))
     yield "times", "Compile time", draw("times", tables.phases(of))
@@ -73,12 +77,12 @@ def _sections(job: Job, options: Options) -> Iterator[tuple[str, str, Html]]:
     yield "processes", "Processes", draw("processes", tables.records(job))
 
 
-def _split(table: Table) -> Iterator[Table]:
+def _split_table(table: Table) -> Iterator[Table]:
     """Yield the first rows of a table, with the last row if it is the sum, and then a table of the
     other rows. A table with only two or three other rows is not split.
     """
     rows, end = table.rows, len(table.rows)
-    if table.name.startswith(_OTHERS):
+    if table.name.startswith(_FOLDED_PREFIX):
         yield table
         return
     total = () if table.name != "kernels" else rows[-1:]
@@ -88,16 +92,16 @@ def _split(table: Table) -> Iterator[Table]:
         return
     yield replace(table, rows=(*rows[:_MOST_OPEN], *total))
     title = f"{len(rest):,} more {table.title}"
-    yield _folded(replace(table, title=title, rows=rest), True)
+    yield _mark_folded(replace(table, title=title, rows=rest), True)
 
 
-def _folded(table: Table, folded: bool) -> Table:
-    return replace(table, name=f"{_OTHERS}{table.name}") if folded else table
+def _mark_folded(table: Table, folded: bool) -> Table:
+    return replace(table, name=f"{_FOLDED_PREFIX}{table.name}") if folded else table
 
 
 def _draw(table: Table, options: Options) -> Html:
     box = tag("div", render.html(table, replace(options, fold=False)), class_="tclab")
-    return parts.fold(table.title, box) if table.name.startswith(_OTHERS) else box
+    return parts.fold(table.title, box) if table.name.startswith(_FOLDED_PREFIX) else box
 
 
 def text(job: Job) -> str:
@@ -109,10 +113,10 @@ def text(job: Job) -> str:
     if more := len(job.findings) - _MOST_FINDINGS:
         lines += [f"and {parts.count(more, 'more finding')}"] if more > 0 else []
     for profile in job.profiles:
-        lines += ["", render.text(_head(tables.kernels(profile)))]
+        lines += ["", render.text(_first_rows(tables.kernels(profile)))]
     own = tables.compiles(job.processes, own=True)
     if own.rows:
-        lines += ["", render.text(_head(own))]
+        lines += ["", render.text(_first_rows(own))]
     if job.remarks:
         lines += ["", *job.remarks[:_MOST_REMARKS]]
         lines += (
@@ -121,7 +125,7 @@ def text(job: Job) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _head(table: Table) -> Table:
+def _first_rows(table: Table) -> Table:
     """Return the first rows of a table, with only the columns that fit into a terminal."""
     kept = [at for at, column in enumerate(table.columns) if column in _COLUMNS]
     whole = table.rows[_MOST_ROWS:][-1:] if table.name == "kernels" else ()  # the sum of all

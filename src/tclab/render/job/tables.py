@@ -56,7 +56,7 @@ def compiles(processes: Sequence[JobProcess], *, own: bool) -> Table:
         ),
         formats=("", "", "", "", ".2f", ".2f"),
     )  # fmt: skip
-    return _without(table, "processes" if len(processes) == 1 else "")
+    return _without_columns(table, "processes" if len(processes) == 1 else "")
 
 
 def recompiles(processes: Sequence[JobProcess]) -> Table:
@@ -109,13 +109,13 @@ def graphs(processes: Sequence[JobProcess]) -> Table:
     """Return a table of the graphs that Inductor compiled or loaded from a cache."""
     rows = [
         (process_label(process), graph.compile_id, graph.direction or None,
-         len(graph.kernels), graph.library_calls, _lines(graph.lines))
+         len(graph.kernels), graph.library_calls, _lines_text(graph.lines))
         for process in processes
         for graph in process.graphs
     ]  # fmt: skip
     columns = ("process", "compile", "direction", "kernels", "library calls", "lines")
     table = Table("graphs", "graphs", columns, tuple(rows))
-    return _without(table, "process" if len(processes) == 1 else "")
+    return _without_columns(table, "process" if len(processes) == 1 else "")
 
 
 def caches(processes: Sequence[JobProcess]) -> Table:
@@ -135,7 +135,7 @@ def caches(processes: Sequence[JobProcess]) -> Table:
     ]
     columns = ("process", "compile", "cache", "result", "why")
     table = Table("look-ups in caches", "caches", columns, tuple(rows))
-    return _without(table, "process" if len(processes) == 1 else "")
+    return _without_columns(table, "process" if len(processes) == 1 else "")
 
 
 def _reason_text(lookup: CacheLookup) -> str:
@@ -148,7 +148,7 @@ def kernels(profile: DeviceProfile) -> Table:
     """Return a table of the kernels of a profile, the longest time first."""
     whole = profile.seconds or 1.0
     rows = [
-        (short_kernel_name(each.name), _lines(each.lines), each.seconds * 1e6,
+        (short_kernel_name(each.name), _lines_text(each.lines), each.seconds * 1e6,
          100 * each.seconds / whole, each.times, each.origin or None, each.compile_id or None,
          each.direction or None, each.configuration or None)
         for each in profile.kernels
@@ -162,7 +162,7 @@ def kernels(profile: DeviceProfile) -> Table:
         ("", "", "µs", "%"),
         ("", "", ".1f", ".1f"),
     )
-    return _without(table)
+    return _without_columns(table)
 
 
 def records(job: Job) -> Table:
@@ -176,7 +176,7 @@ def records(job: Job) -> Table:
     return Table("processes", "processes", columns, tuple(rows))
 
 
-def _without(table: Table, name: str = "") -> Table:
+def _without_columns(table: Table, name: str = "") -> Table:
     """Return the table without the column `name`, and without the columns that have no value."""
     cells = list(zip(*table.rows)) or [()] * len(table.columns)
     kept = [
@@ -197,13 +197,13 @@ def pick_columns(table: Table, kept: Sequence[int]) -> Table:
                    units=pick(table.units), formats=pick(table.formats))  # fmt: skip
 
 
-def _lines(lines: Sequence[SourceLine]) -> str | None:
-    named = list(_ranges(lines))
+def _lines_text(lines: Sequence[SourceLine]) -> str | None:
+    named = list(_line_ranges(lines))
     more = f" and {len(named) - _MOST_LINES} more" if len(named) > _MOST_LINES else ""
     return ", ".join(named[:_MOST_LINES]) + more if named else None
 
 
-def _ranges(lines: Sequence[SourceLine]) -> Iterator[str]:
+def _line_ranges(lines: Sequence[SourceLine]) -> Iterator[str]:
     """Yield lines as ``train.py:17``, and lines that follow each other as ``train.py:17–20``."""
     by_file: dict[str, list[int]] = defaultdict(list)
     for line in lines:

@@ -101,18 +101,18 @@ def _draw_node(node: ScheduledNode) -> Html:
     return join([tag("span", esc(node.name), class_="tclab-op"), computed], SPACE)
 
 
-def _draw_shared(pair: FusionPair, most: int) -> Html:
-    """Draw a bar for the shared bytes, relative to `most`, and the shared buffers."""
+def _draw_shared(pair: FusionPair, most_bytes: int) -> Html:
+    """Draw a bar for the shared bytes, relative to `most_bytes`, and the shared buffers."""
     if not pair.shared:
         return NOTHING
-    bar = tag("span", class_="tclab-amount", style=f"--w:{100 * pair.bytes / most:.3f}%")
+    bar = tag("span", class_="tclab-amount", style=f"--w:{100 * pair.bytes / most_bytes:.3f}%")
     buffers = [
         join([parts.code(name), esc(byte_count(n))], SPACE) for name, n in pair.shared.items()
     ]
     return tag("div", bar, esc("both touch "), join(buffers, COMMA), class_="tclab-shared")
 
 
-def _draw_card(pair: FusionPair, pairs: FusionPairs, most: int, options: Options) -> Html:
+def _draw_card(pair: FusionPair, pairs: FusionPairs, most_bytes: int, options: Options) -> Html:
     verdict = tag("strong", esc("not fused" if pair.verdict == "refused" else pair.verdict))
     saved = f" in round {pair.round}, {bytes_text(pair)}" if pair.saved is not None else ""
     reason = reason_text(pair, pairs)
@@ -121,14 +121,14 @@ def _draw_card(pair: FusionPair, pairs: FusionPairs, most: int, options: Options
         _draw_side(pair.first, pairs, options),
         _draw_side(pair.second, pairs, options),
         tag("p", parts.prose(reason), class_="tclab-why") if reason else NOTHING,
-        _draw_shared(pair, most),
+        _draw_shared(pair, most_bytes),
     ]
     return tag("li", *pieces, class_=f"tclab-card tclab-card-{pair.verdict}")
 
 
 def _draw_cards(shown_pairs: Sequence[FusionPair], pairs: FusionPairs, options: Options) -> Html:
-    most = max((pair.bytes for pair in pairs.pairs), default=0) or 1
-    cards = [_draw_card(pair, pairs, most, options) for pair in shown_pairs]
+    most_bytes = max((pair.bytes for pair in pairs.pairs), default=0) or 1
+    cards = [_draw_card(pair, pairs, most_bytes, options) for pair in shown_pairs]
     shown, rest = cards[:MOST_CARDS], cards[MOST_CARDS:]
     row = tag("ol", *shown, class_="tclab-cards") if shown else NOTHING
     more = tag("ol", *rest, class_="tclab-cards")

@@ -59,11 +59,11 @@ def _draw_bars(partition: Partition) -> Html:
 
 
 def _make_cells(
-    value: PartitionedValue, artifact: Partition, most: int
+    value: PartitionedValue, artifact: Partition, most_bytes: int
 ) -> tuple[str, str, Html, str]:
     is_owner = next(v for v in artifact.values if v.storage == value.storage) is value
     kind = f"tclab-fate-{_CLASSES[value.fate]}"
-    width = f"--w:{100 * value.bytes / most if is_owner else 0:.3f}%"
+    width = f"--w:{100 * value.bytes / most_bytes if is_owner else 0:.3f}%"
     bar = tag("span", class_=f"tclab-amount {kind}", style=width)
     storage = join([bar, esc(byte_count(value.bytes))], SPACE) if is_owner else parts.DASH
     return value.name, kind, storage, reason_text(value, artifact)

@@ -171,21 +171,23 @@ def _format_cells(row: Sequence[int]) -> list[str]:
 def _sentence_table(
     opened_book: book.Book,
     rows: Sequence[sentences.Sentence],
-    asked: Collection[tuple[str, str]] | None = None,
+    selected_claims: Collection[tuple[str, str]] | None = None,
 ) -> Table:
-    """Return a table with a row for each sentence and claim. With `asked`, the table has only these
-    claims, each with its page.
+    """Return a table with a row for each sentence and claim. With `selected_claims`, the table has
+    only these claims, each with its page.
     """
     table = Table(box=None, pad_edge=False)
-    for name in ("line" if asked is None else "place", "sentence", "claim", "held on"):
+    for name in ("line" if selected_claims is None else "place", "sentence", "claim", "held on"):
         table.add_column(name, overflow="fold")
     for s in rows:
-        for snippet, name in (c for c in s.claims if asked is None or c in asked):
+        for snippet, name in (
+            c for c in s.claims if selected_claims is None or c in selected_claims
+        ):
             sentence = escape(" ".join(s.text.split()))
             environments = (
                 "; ".join(_list_environments(opened_book, snippet, name)) or "[red]nowhere[/]"
             )
-            line = str(s.line) if asked is None else str(s)
+            line = str(s.line) if selected_claims is None else str(s)
             table.add_row(line, sentence, escape(f"{snippet}#{name}"), environments)
     return table
 

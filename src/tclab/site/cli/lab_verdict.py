@@ -14,7 +14,7 @@ from tclab.site.labs.source import Lab
 from tclab.site.labs.verdict import Verdict
 
 _HOLDS, _FAILS = "[green]✓[/]", "[red]✗[/]"
-_WORDS = {"untouched": "not begun", "absent": "missing", "lacking": "cannot be judged here"}
+_STATE_WORDS = {"untouched": "not begun", "absent": "missing", "lacking": "cannot be judged here"}
 
 
 def print_result(lab: Lab, result: CheckResult, progress: Progress | None) -> None:
@@ -29,14 +29,14 @@ def print_result(lab: Lab, result: CheckResult, progress: Progress | None) -> No
     offer = " A hint: --hint" if progress is None else ""
     out.print(_summarize(result, offer), soft_wrap=True)
     if progress is not None:
-        out.print(escape(_hint(lab, result, progress)), soft_wrap=True)
+        out.print(escape(_hint_text(lab, result, progress)), soft_wrap=True)
 
 
 def _verdict_lines(verdict: Verdict) -> Iterator[str]:
     mark = _HOLDS if verdict.passed else _FAILS
     name = f"[bold]{escape(verdict.exercise)}[/]  {escape(verdict.title)}"
     if verdict.why:
-        word = _WORDS.get(verdict.state, verdict.state)
+        word = _STATE_WORDS.get(verdict.state, verdict.state)
         yield f"- {name}: {word}: {escape(verdict.why)}"
         return
     yield f"{mark} {name}"
@@ -56,7 +56,7 @@ def _summarize(result: CheckResult, offer: str) -> str:
     return f"{passed} of {terminal.plural(every, 'exercise')} passed.{offer}"
 
 
-def _hint(lab: Lab, result: CheckResult, progress: Progress) -> str:
+def _hint_text(lab: Lab, result: CheckResult, progress: Progress) -> str:
     for verdict in result.verdicts:
         if verdict.state == "failed" and (text := progress.next_hint(lab.name, verdict)):
             return f"{verdict.exercise}: {text}"

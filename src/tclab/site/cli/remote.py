@@ -38,10 +38,12 @@ def add_on_option(command: _Command) -> _Command:
     )(command)
 
 
-_WORKER = "start a worker that has it: tclab worker ADDRESS"
+_START_WORKER = "start a worker that has it: tclab worker ADDRESS"
 
 
-def print_refused(reasons: Mapping[str, str], words: Sequence[str], step: str = _WORKER) -> int:
+def print_refused(
+    reasons: Mapping[str, str], words: Sequence[str], step: str = _START_WORKER
+) -> int:
     """Print the snippets that no worker could run, by reason. Return 1 if the user named some of
     them, else 0.
     """

@@ -28,12 +28,12 @@ from tclab.system import imports, installed, machine, opened_files, paths
 from tclab.text.scrub import scrub, strip_terminal_codes
 
 _FULL = 4096  # bytes of a page, the smallest unit in which a file is stored
-_KEPT_BYTES = 64 * 1024  # the number of bytes kept of a stream that exceeded its limit
+_KEPT_BYTES = 64 * 1024  # the bytes that are kept of a stream that exceeded its limit
 
 
 @dataclass(eq=False)
 class Job:
-    """A snippet to run under a plan, from the queue until its run is kept.
+    """A snippet to run under a plan, from the moment it is queued until its run is kept.
 
     `environment` is ``here`` or the name of a recording. If `solo`, no other job may run at the
     same time. The pool gives a running job its `number` and `folder`.
@@ -51,7 +51,7 @@ class Job:
     # the cache folder, shared by all runs except timed ones
     cache: Path = field(default_factory=Path)
     began: int = 0  # nanoseconds since the epoch
-    source_key: str = ""  # digest of the snippet's files at its begin
+    source_key: str = ""  # digest of the snippet's files at the beginning of the job
     sources: tuple[Source, ...] = ()
 
     @property
@@ -192,12 +192,12 @@ class Job:
         return claims.judge(self.snippet.claims, *noted)
 
     def _find_failure(
-        self, end_message: Ended, end: End | None, judged: Sequence[Claim]
+        self, end_message: Ended, end: End | None, judged_claims: Sequence[Claim]
     ) -> Failure | None:
         where = _read_text(self.folder / "where", 20)
         fault = _read_text(self.folder / "fault", 1 << 20)
         failure = failures.classify_end(self.snippet, end_message, end, fault, int(where or 0))
-        false = claims.false_claims(judged, self.plan.here.version)
+        false = claims.false_claims(judged_claims, self.plan.here.version)
         failure = failure or failures.failure_of_claims(self.snippet, false)
         if _is_full(self.folder) and (
             failure is None or failure.cause in failures.MAY_BE_FULL_DISK

@@ -27,7 +27,7 @@ class SupervisorDied(Exception):
         self.log = log
 
 
-_WARMING = 300.0  # seconds that the warm-up may take; on a busy machine it takes 90
+_WARM_UP_SECONDS = 300.0  # seconds that the warm-up may take; on a busy machine it takes 90
 
 
 class Pool:
@@ -71,7 +71,7 @@ class Pool:
         unfinished.remove(self.cache)  # a killed build may have left unfinished libraries
         unfinished.remove_unless_compiled_by(toolchain.compiler(), self.cache)
         module = "tclab.site.engine.worker.supervisor"
-        warming = str(_WARMING if self.mode == "warm" else 0)
+        warming = str(_WARM_UP_SECONDS if self.mode == "warm" else 0)
         command = [paths.python_for_compiles(self.cache), "-m", module, str(self._base), warming]
         with open(self._base / "log", "wb") as log:
             self._process = subprocess.Popen(

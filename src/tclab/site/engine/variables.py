@@ -65,7 +65,7 @@ SYSTEM = frozenset(
         *("PYTHONPYCACHEPREFIX", "XDG_CACHE_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR"),
     }
 )
-_OWN = "TCLAB_"
+_OWN_PREFIX = "TCLAB_"
 
 
 def inherited_variables() -> dict[str, str]:
@@ -78,7 +78,7 @@ def inherited_variables() -> dict[str, str]:
 
 
 def _is_passed_on(name: str) -> bool:
-    return name in SYSTEM or name.startswith(_OWN) or settings.belongs_to_pytorch(name)
+    return name in SYSTEM or name.startswith(_OWN_PREFIX) or settings.belongs_to_pytorch(name)
 
 
 def gpu_variables() -> dict[str, str | None]:

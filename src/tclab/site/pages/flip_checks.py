@@ -15,7 +15,7 @@ from tclab.site.pages.prose.sentences import Sentence, whole_sentence
 from tclab.site.snippets import flips
 
 #: Kind of run → the part that the sentence must name, and the words that name it.
-_NAMED = {
+_REQUIRED_WORDS = {
     flips.INDUCTOR: (
         "its backend",
         re.compile(
@@ -41,7 +41,7 @@ def problems(book: Book) -> Iterator[PageError | SnippetError]:
     for sentence in book.sentences:
         for snippet, claim in sentence.claims:
             for kind in listed.kinds(snippet, claim):
-                what, words = _NAMED[kind]
+                what, words = _REQUIRED_WORDS[kind]
                 if not words.search(_whole_text(book, sentence)):
                     yield _unnamed_error(sentence, f"{snippet}#{claim}", kind, what)
 

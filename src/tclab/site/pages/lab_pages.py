@@ -175,7 +175,7 @@ def _code_cells(
     done = _make_cell("code", handout.solution(cell), outputs) | {"id": f"c{cell.line}"}
     if cell.has_solution:
         yield _make_cell("code", handout.stub(cell), [])
-        yield from (_raw_cell(_check_steps(each)) for each in exercises if _solves(cell, each))
+        yield from (_raw_cell(_check_steps(each)) for each in exercises if _is_solution(cell, each))
         yield from _folded_cell("One solution", done)
     elif "solved" in cell.tags:
         yield from _folded_cell("What came of it here", done)
@@ -189,7 +189,7 @@ def _load_exercises(lab: Lab) -> Sequence[Exercise]:
     return judge.load_exercises(lab.name) if checker else ()
 
 
-def _solves(cell: Cell, exercise: Exercise) -> bool:
+def _is_solution(cell: Cell, exercise: Exercise) -> bool:
     """Return whether the cell defines the exercise's function or class."""
     return bool(re.search(rf"^(def|class) {exercise.name}\b", cell.text, re.MULTILINE))
 

@@ -43,13 +43,13 @@ def snippet_section(
 
 def _render_title(block: RunningBlock, snippet: Snippet, ident: str) -> Html:
     """Return the snippet's title with a link to it; empty if the heading above is the same."""
-    if _same_words(snippet.title, block.heading):
+    if _have_same_words(snippet.title, block.heading):
         return NOTHING
     anchor = tag("a", esc("¶"), class_="headerlink", href=f"#{ident}", title="Permanent link")
     return tag("p", parts.prose(snippet.title), anchor, class_="tclab-title")
 
 
-def _same_words(title: str, heading: str) -> bool:
+def _have_same_words(title: str, heading: str) -> bool:
     """Return whether two titles have the same words."""
     return bool(title) and slug(title) == slug(heading)
 
@@ -248,7 +248,7 @@ def _render_figure(
     """Render one artifact with its title; store the anchor of the page's first chain."""
     page = block.page
     prefix = page.unique_id(f"{run.snippet}-{run.environment}-{artifact.name}")
-    titled = not _same_words(artifact.title, title_above)
+    titled = not _have_same_words(artifact.title, title_above)
     if isinstance(artifact, Report):
         return reports.figure(page, artifact, prefix)
     try:

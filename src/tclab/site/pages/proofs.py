@@ -260,30 +260,30 @@ def _find_table(value: Value, run: Run) -> Table:
     return table
 
 
-def _find_index(value: Value, axis: str, wanted: str, names: list[str]) -> int:
+def _find_index(value: Value, axis: str, wanted_name: str, names: list[str]) -> int:
     """Return the index of the row or column with this name; ``#4`` is the fourth row.
 
     Raises PageError unless exactly one name matches, so that a value never comes from a wrong row.
     """
-    if axis == "row" and (position := _POSITION.fullmatch(wanted)):
+    if axis == "row" and (position := _POSITION.fullmatch(wanted_name)):
         if int(position[1]) <= len(names):
             return int(position[1]) - 1
-    elif len(found := _find_positions(wanted, names)) == 1:
+    elif len(found := _find_positions(wanted_name, names)) == 1:
         return found[0]
     step = f"there are: {', '.join(names)}{'; #1 is the first' if axis == 'row' else ''}"
-    raise PageError(str(value), f"{value.artifact} has not one {axis} {wanted!r}", step)
+    raise PageError(str(value), f"{value.artifact} has not one {axis} {wanted_name!r}", step)
 
 
 _POSITION = re.compile(r"#([1-9][0-9]*)")
 
 
-def _find_positions(wanted: str, names: list[str]) -> list[int]:
-    """Return the indices of the names that equal `wanted`. If there are none, return the indices of
-    the names that differ from it only in punctuation.
+def _find_positions(wanted_name: str, names: list[str]) -> list[int]:
+    """Return the indices of the names that equal `wanted_name`. If there are none, return the
+    indices of the names that differ from it only in punctuation.
 
     A name without letters must be equal: 4 matches neither -4 nor 0.4.
     """
-    exact = [position for position, name in enumerate(names) if name == wanted]
-    if exact or not re.search("[a-z]", wanted, re.IGNORECASE):
+    exact = [position for position, name in enumerate(names) if name == wanted_name]
+    if exact or not re.search("[a-z]", wanted_name, re.IGNORECASE):
         return exact
-    return [position for position, name in enumerate(names) if slug(name) == slug(wanted)]
+    return [position for position, name in enumerate(names) if slug(name) == slug(wanted_name)]

@@ -32,7 +32,7 @@ from tclab.render.escape import Html, esc, markup, tag
 from tclab.site.pages.site.compact import compact
 
 #: Files that pages name only in attributes, so that a version can use another version's copy.
-_SHARED = re.compile(r"(downloads|assets)/(?!javascripts/workers/).*")
+_SHARED_FILE = re.compile(r"(downloads|assets)/(?!javascripts/workers/).*")
 #: Files that are left out: languages that the search does not use, and files only for debuggers.
 _LEFT_OUT = re.compile(r"assets/javascripts/lunr/.*|.*\.map|404\.html|sitemap\.xml(\.gz)?")
 
@@ -133,7 +133,7 @@ class Tree:
         """
         first, duplicates = dict[tuple[str, bytes], str](), dict[str, str]()
         for site in self.sites:
-            for name in filter(_SHARED.fullmatch, site.files):
+            for name in filter(_SHARED_FILE.fullmatch, site.files):
                 content = hashlib.sha256((site.folder / name).read_bytes()).digest()
                 path = f"{site.version}/{name}"
                 original = first.setdefault((posixpath.basename(name), content), path)

@@ -33,7 +33,7 @@ class EnvironmentData(TypedDict):
 
     python: str
     provenance: dict[str, object]
-    has: list[str]  # the members of NEEDS that it meets
+    has: list[str]  # the members of NEEDS that the environment meets
     problem: str
 
 
@@ -63,12 +63,14 @@ def measure() -> EnvironmentData:
     return {
         "python": sys.executable,
         "provenance": cast("dict[str, object]", asdict(machine.here(kept))),
-        "has": sorted(need for need in NEEDS if not machine.missing_needs(_probe(need))),
+        "has": sorted(
+            need for need in NEEDS if not machine.missing_needs(_snippet_with_need(need))
+        ),
         "problem": problem,
     }
 
 
-def _probe(requirement: str) -> Snippet:
+def _snippet_with_need(requirement: str) -> Snippet:
     return Snippet(requirement, Path(), "", "", "", needs=frozenset({requirement}))
 
 

@@ -78,9 +78,9 @@ def _check_versions(path: Path, plan: Plan, bundle: Bundle, runs: Mapping[str, R
     recorded = recorded_provenance(plan.root, environment, set(runs))
     first = recorded or next((run.provenance for run in runs.values()), None)
     for run in runs.values():
-        made = run.provenance
-        if torch and not announcements.version_matches(made.torch, torch):
-            cause = f"{run.snippet} is of PyTorch {made.torch}, and {torch} was wanted"
+        provenance = run.provenance
+        if torch and not announcements.version_matches(provenance.torch, torch):
+            cause = f"{run.snippet} is of PyTorch {provenance.torch}, and {torch} was wanted"
             raise BundleError(str(path), cause, "run the jobs under that PyTorch")
         if cause := _explain_mismatch(environment, run, first):
             raise BundleError(str(path), cause, _ONE_MACHINE)
@@ -91,14 +91,14 @@ _ONE_MACHINE = "an environment is one PyTorch on one kind of machine: name anoth
 
 def _explain_mismatch(environment: str, run: Run, first: Provenance | None) -> str:
     """Return how a run's PyTorch or device differs from the first run's; '' if they are equal."""
-    made = run.provenance
-    if first is None or (made.torch, made.gpu) == (first.torch, first.gpu):
+    provenance = run.provenance
+    if first is None or (provenance.torch, provenance.gpu) == (first.torch, first.gpu):
         return ""
-    return f"{run.snippet} is of {_describe(made)}; {environment} is of {_describe(first)}"
+    return f"{run.snippet} is of {_describe(provenance)}; {environment} is of {_describe(first)}"
 
 
-def _describe(made: Provenance) -> str:
-    return f"PyTorch {made.torch} on {made.gpu or made.cpu}"
+def _describe(provenance: Provenance) -> str:
+    return f"PyTorch {provenance.torch} on {provenance.gpu or provenance.cpu}"
 
 
 def recorder(plan: Plan, environment: str, snippets: Iterable[Snippet]) -> SaveRun:

@@ -133,7 +133,9 @@ class RemoteWork(Work):
     # ------------------------------------------------------------------ workers
 
     def _update_workers(self, present: Iterable[Member]) -> None:
-        """Note workers that came, left or fell silent, and refuse jobs that no worker can run."""
+        """Note the workers that came, left or fell silent, and refuse the jobs that no worker can
+        run.
+        """
         assert self.cluster is not None
         members = {member.address: member for member in present}
         now = time.monotonic()
@@ -165,7 +167,7 @@ class RemoteWork(Work):
             )
 
     def _reassign_jobs(self, worker: WorkerState, why: str) -> None:
-        """Take the jobs of a lost worker back, to run them on other workers."""
+        """Take back the jobs of a lost worker, so that other workers run them."""
         for task, queued_job in list(worker.running.items()):
             task.cancel()
             self._retry_or_fail(worker, queued_job, why)

@@ -88,7 +88,7 @@ def _project_files(root: Path) -> Iterator[Path]:
             yield from (Path(folder, name) for name in names if not name.startswith("."))
 
 
-# these records take megabytes, and the few snippets that read them name them as `reads`
+# These records take megabytes. The few snippets that read them name them in their header.
 _BIG = "records/versions"
 
 

@@ -130,22 +130,22 @@ class ClaimRegister:
         return value
 
     def count_items(
-        self, place: int, name: str, function: object, items: Iterable[Value]
+        self, part_number: int, name: str, function: object, items: Iterable[Value]
     ) -> Iterable[Value]:
         """Count the items of an ``all``, ``any``, ``min`` or ``max`` in a claim's test."""
-        return self._tally.count_items(place, name, function, items)
+        return self._tally.count_items(part_number, name, function, items)
 
-    def count_set(self, place: int, small: Value) -> Value:
+    def count_set(self, part_number: int, smaller_set: Value) -> Value:
         """Count the items of a set that a claim's test compares with a larger one."""
-        return self._tally.count_set(place, small)
+        return self._tally.count_set(part_number, smaller_set)
 
-    def count_elements(self, place: int, name: str, value: Value) -> Value:
+    def count_elements(self, part_number: int, name: str, value: Value) -> Value:
         """Count the elements of a tensor that a claim's test looks at."""
-        return self._tally.count_elements(place, name, value)
+        return self._tally.count_elements(part_number, name, value)
 
-    def note_side(self, place: int, equal: bool, value: Value) -> Value:
+    def note_side(self, part_number: int, equal: bool, value: Value) -> Value:
         """Note a side of a ``==``, or of a ``!=``, in a claim's test."""
-        return self._tally.note_side(place, equal, value)
+        return self._tally.note_side(part_number, equal, value)
 
     def break_claim(self, name: str, why: str) -> None:
         """Mark a claim as broken for the rest of the run. The first reason is kept."""

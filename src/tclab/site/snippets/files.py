@@ -70,10 +70,10 @@ def get(name: str, root: Path) -> Snippet:
     path = Path(root) / "snippets" / f"{name}.py"
     if _NAME.fullmatch(name) and path.is_file():
         return read(path, root)
-    raise SnippetError(name, "there is no such snippet", _suggest(name, root))
+    raise SnippetError(name, "there is no such snippet", _suggest_names(name, root))
 
 
-def _suggest(name: str, root: Path) -> str:
+def _suggest_names(name: str, root: Path) -> str:
     import difflib
 
     folder = Path(root) / "snippets"

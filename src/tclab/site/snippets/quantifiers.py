@@ -28,14 +28,14 @@ Value = TypeVar("Value")
 REGISTER = "__tclab_claim__"
 
 #: Calls in a test that are true, or return their default, if there are no items.
-_OF_NOTHING = {"all": all, "not any": any, "min": min, "max": max}
+_CALLS_ON_ITEMS = {"all": all, "not any": any, "min": min, "max": max}
 #: Functions of libraries that compare two tensors or arrays.
-_COMPARING = ("equal", "allclose", "array_equal")
+_COMPARISON_FUNCTIONS = ("equal", "allclose", "array_equal")
 
 
 class Tally:
-    """A tally of the items that each part of one test looked at. A part is named by its place in
-    the test.
+    """A tally of the items that each part of one test looked at. Each part has a number,
+    `part_number`, from 1 on.
     """
 
     def __init__(self) -> None:
@@ -43,37 +43,39 @@ class Tally:
         self._seen: Counter[int] = Counter()
         self._open: Counter[int] = Counter()  # the number of items that can be false
         self._last: dict[int, str] = {}  # the reason why the last item is always true, or ''
-        self._sides: defaultdict[int, list[object]] = defaultdict(list)  # of the current comparison
+        self._sides: defaultdict[int, list[object]] = defaultdict(
+            list
+        )  # the sides of the current comparison
         self._vacuous: dict[int, str] = {}  # why a comparison was true each time, or ''
         self._mocks: set[str] = set()
 
     def count_items(
-        self, place: int, name: str, function: object, items: Iterable[Value]
+        self, part_number: int, name: str, function: object, items: Iterable[Value]
     ) -> Iterable[Value]:
         """Count the items of a call, unless its function is not the builtin of this name."""
-        known = {**_OF_NOTHING, "any": any}
-        return self._count(place, name, items) if function is known[name] else items
+        known = {**_CALLS_ON_ITEMS, "any": any}
+        return self._count(part_number, name, items) if function is known[name] else items
 
-    def _count(self, place: int, name: str, items: Iterable[Value]) -> Iterator[Value]:
-        self._names[place] = name
+    def _count(self, part_number: int, name: str, items: Iterable[Value]) -> Iterator[Value]:
+        self._names[part_number] = name
         # a tuple that an expression computes can also be empty, so it can be false
         computed = isinstance(items, GeneratorType)
         for item in items:
             may_be_empty = computed and isinstance(item, tuple)
-            self._last[place] = why = "" if may_be_empty else describe_always_true(item)
-            self._seen[place] += 1
-            self._open[place] += not why
+            self._last[part_number] = why = "" if may_be_empty else describe_always_true(item)
+            self._seen[part_number] += 1
+            self._open[part_number] += not why
             yield item
 
-    def count_set(self, place: int, smaller_set: Value) -> Value:
+    def count_set(self, part_number: int, smaller_set: Value) -> Value:
         """Count the items of a set that is compared with a larger set. Return the smaller set."""
         if isinstance(smaller_set, Set):
-            self._names[place] = "<="
-            self._seen[place] += len(smaller_set)
-            self._open[place] += len(smaller_set)
+            self._names[part_number] = "<="
+            self._seen[part_number] += len(smaller_set)
+            self._open[part_number] += len(smaller_set)
         return smaller_set
 
-    def count_elements(self, place: int, name: str, value: Value) -> Value:
+    def count_elements(self, part_number: int, name: str, value: Value) -> Value:
         """Count the elements of a tensor or an array, and return the value. Any other value counts
         as one element.
         """
@@ -81,22 +83,22 @@ class Tally:
         with suppress(Exception):  # a fake tensor may not know its size
             sized: Any = value
             number = int(sized.numel() if hasattr(value, "numel") else sized.size)
-        self._names[place] = name
-        self._seen[place] += number
-        self._open[place] += number
+        self._names[part_number] = name
+        self._seen[part_number] += number
+        self._open[part_number] += number
         return value
 
-    def note_side(self, place: int, equal: bool, value: Value) -> Value:
+    def note_side(self, part_number: int, equal: bool, value: Value) -> Value:
         """Note the value of a side of a ``==``, or of a ``!=`` if `equal` is false. Return the
         value.
         """
         if is_mock(value):
             self._mocks.add(type(value).__name__)
-        sides = self._sides[place]
+        sides = self._sides[part_number]
         sides.append(value)
         if len(sides) == 2:
             why = describe_same(*sides) if equal else describe_other_kind(*sides)
-            self._vacuous[place] = why if self._vacuous.get(place, why) else ""
+            self._vacuous[part_number] = why if self._vacuous.get(part_number, why) else ""
             sides.clear()
         return value
 
@@ -112,7 +114,7 @@ class Tally:
         """Return which part of the test had no items, and the next step; '' if each part had
         items.
         """
-        empty = [name for place, name in self._names.items() if not self._seen[place]]
+        empty = [name for part_number, name in self._names.items() if not self._seen[part_number]]
         what = next((name for name in empty if name != "any"), "")
         if not what:
             return ""
@@ -123,9 +125,9 @@ class Tally:
         """Describe the item that an ``any`` found, or the only item of an ``all``, if it cannot be
         false.
         """
-        for place, name in self._names.items():
-            decided = not self._open[place] if name == "all" else name == "any"
-            if decided and (why := self._last.get(place)):
+        for part_number, name in self._names.items():
+            decided = not self._open[part_number] if name == "all" else name == "any"
+            if decided and (why := self._last.get(part_number)):
                 return why
         return ""
 
@@ -162,7 +164,7 @@ class QuantifierCounter(ast.NodeTransformer):
             case ast.Call(func=ast.Attribute(attr="all"), args=[items, *_]):
                 node.args[0] = self._wrap_elements(items, "all")
             case ast.Call(func=ast.Attribute(attr=name), args=[left, _, *_]):
-                if name in _COMPARING:
+                if name in _COMPARISON_FUNCTIONS:
                     node.args[0] = self._wrap_elements(left, name)
             case ast.Call(func=ast.Name("min" | "max" as name)):
                 if "default" in {keyword.arg for keyword in node.keywords}:
@@ -198,10 +200,10 @@ class QuantifierCounter(ast.NodeTransformer):
             ):
                 self.wrap_comparisons(elt)
             case ast.Call(func=ast.Attribute(attr=name), args=[left, right, *_]):
-                if name in _COMPARING:
+                if name in _COMPARISON_FUNCTIONS:
                     test.args[:2] = self._wrap_sides([left, right], equal=True)
             case ast.Compare(left=ast.Call(func=ast.Name("any"))):
-                pass  # `visit_Compare` counts what it looks at
+                pass  # `visit_Compare` counts the items that the comparison looks at
             case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as op], comparators=[right]):
                 equal = isinstance(op, ast.Eq)
                 test.left, *test.comparators = self._wrap_sides([left, right], equal=equal)
@@ -213,23 +215,30 @@ class QuantifierCounter(ast.NodeTransformer):
                     used = ast.Name(function.id, ast.Load())
                     call.args = [
                         register_call(
-                            "count_items", items, self._place(), ast.Constant(name), used, items
+                            "count_items",
+                            items,
+                            self._number_part(),
+                            ast.Constant(name),
+                            used,
+                            items,
                         )
                     ]
 
     def _wrap_elements(self, value: ast.expr, name: str) -> ast.expr:
-        return register_call("count_elements", value, self._place(), ast.Constant(name), value)
+        return register_call(
+            "count_elements", value, self._number_part(), ast.Constant(name), value
+        )
 
     def _wrap_sides(self, sides: list[ast.expr], *, equal: bool) -> list[ast.expr]:
-        place = self._place()
+        place = self._number_part()
         return [
             register_call("note_side", side, place, ast.Constant(equal), side) for side in sides
         ]
 
     def _wrap_set(self, small: ast.expr) -> ast.expr:
-        return register_call("count_set", small, self._place(), small)
+        return register_call("count_set", small, self._number_part(), small)
 
-    def _place(self) -> ast.Constant:
+    def _number_part(self) -> ast.Constant:
         self.places += 1
         return ast.Constant(self.places)
 

@@ -34,7 +34,7 @@ _SUMS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Mult: operator.mul,
 }
 
-_UNPACKED = (ast.Starred, ast.FormattedValue)
+_UNPACKED_NODES = (ast.Starred, ast.FormattedValue)
 
 
 def fold_truth(node: ast.expr) -> bool | None:
@@ -144,7 +144,7 @@ def _container_truth(node: ast.expr) -> bool | None:
             | ast.Dict(keys=parts)
             | ast.JoinedStr(values=parts)
         ):
-            unknown = [part for part in parts if part is None or isinstance(part, _UNPACKED)]
+            unknown = [part for part in parts if part is None or isinstance(part, _UNPACKED_NODES)]
             return True if len(parts) > len(unknown) else None if parts else False
     return _literal_truth(node)
 

@@ -76,11 +76,15 @@ def dependency_digests(
     return dict(sorted((digests | {name: package[name] for name in code}).items()))
 
 
-def _named_files(snippet: Snippet, own: Mapping[str, Path], root: Path) -> Iterator[Path]:
+def _named_files(snippet: Snippet, files_by_name: Mapping[str, Path], root: Path) -> Iterator[Path]:
     """Yield the files that the snippet or a file of the project that it imports names in its text,
     because code in C++ or another program may open them.
     """
-    helpers = (path for name, path in own.items() if is_project_file(name) and path.suffix == ".py")
+    helpers = (
+        path
+        for name, path in files_by_name.items()
+        if is_project_file(name) and path.suffix == ".py"
+    )
     for path in (snippet.path, *helpers):
         yield from named_files(path, root)
 

@@ -33,7 +33,7 @@ def _swap(new: Path, target: Path) -> None:
 
     Between the two renames only ``.NAME.old`` holds the former content; `recover` puts it back.
     """
-    if target.exists() and _exchange(new, target):
+    if target.exists() and _exchange_paths(new, target):
         return
     old = _old_path(target)
     if target.exists():
@@ -46,7 +46,7 @@ def _swap(new: Path, target: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _exchange(a: Path, b: Path) -> bool:
+def _exchange_paths(a: Path, b: Path) -> bool:
     """Exchange two paths by Linux's renameat2(RENAME_EXCHANGE). Return False if the system lacks
     it.
     """

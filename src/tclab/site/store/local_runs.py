@@ -182,17 +182,17 @@ class Store:
         return Lock.take(self.path / "locks" / (name.replace("/", "--") + ".lock"))
 
     def _read_head(self, folder: Path, name: str) -> Head | None:
-        if not (folder / "run.json").exists() and not self._recover(folder):
+        if not (folder / "run.json").exists() and not self._recover_folder(folder):
             return None
         return run_files.read_head(folder, name)
 
     def _read(self, folder: Path, name: str) -> Run | None:
-        if not (folder / "run.json").exists() and not self._recover(folder):
+        if not (folder / "run.json").exists() and not self._recover_folder(folder):
             return None
         return run_files.read(folder, name)
 
     @staticmethod
-    def _recover(folder: Path) -> bool:
+    def _recover_folder(folder: Path) -> bool:
         try:
             folders.recover(folder)
         except OSError:

@@ -44,10 +44,10 @@ class Step:
         """The compiles that both records have, in the order of `before`."""
         news = {each.key: each for each in self.after.compiles}
         both = ((old, news[old.key]) for old in self.before.compiles if old.key in news)
-        return tuple(Pair(old, self._upgrade(old, new)) for old, new in both)
+        return tuple(Pair(old, self._make_upgrade(old, new)) for old, new in both)
 
-    def _upgrade(self, old: Compile, new: Compile) -> Upgrade:
-        sides = (Side(record.machine.torch, _capture(each))
+    def _make_upgrade(self, old: Compile, new: Compile) -> Upgrade:
+        sides = (Side(record.machine.torch, _explain_result(each))
                  for record, each in ((self.before, old), (self.after, new)))  # fmt: skip
         return Upgrade(old.name, *sides)
 
@@ -129,7 +129,7 @@ def _compare_memory(pairs: Iterable[Pair]) -> Iterator[tuple[str, int, int]]:
             yield each.before.name, old or 0, new or 0
 
 
-def _capture(compiled: Compile) -> ExplainResult:
+def _explain_result(compiled: Compile) -> ExplainResult:
     if compiled.snapshot is None:
         return ExplainResult(failure=Problem(compiled.name, compiled.failure, ""))
     return ExplainResult(Report(compiled.name, "", snapshot=compiled.snapshot))

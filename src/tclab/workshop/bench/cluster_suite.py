@@ -54,9 +54,9 @@ class ClusterRequest:
     def read_books(self, out: Path, device: str) -> list[Book]:
         """Read the files in `out` whose environment has the required device, PyTorch and GPU."""
         all_books = (read(path) for path in sorted(out.glob("*-suite*.jsonl")))
-        return [book for book in all_books if self._fits(book.environment, device)]
+        return [book for book in all_books if self._is_suitable(book.environment, device)]
 
-    def _fits(self, environment: Mapping[str, Any], device: str) -> bool:
+    def _is_suitable(self, environment: Mapping[str, Any], device: str) -> bool:
         gpu = environment["gpu"]
         if bool(gpu) != (device == "cuda") or self.gpu.lower() not in gpu.lower():
             return False

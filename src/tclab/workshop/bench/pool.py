@@ -168,15 +168,15 @@ class WorkerPool:
         end_workers(running)
         return done
 
-    def _collect_finished(self, running: list[Worker]) -> list[Worker]:
+    def _collect_finished(self, workers: list[Worker]) -> list[Worker]:
         """Wait up to a second; return the workers that have answered or have exceeded their time
         limit.
         """
-        ready = wait([worker.pipe for worker in running], timeout=1.0)
-        answered = [worker for worker in running if worker.pipe in ready]
+        ready = wait([worker.pipe for worker in workers], timeout=1.0)
+        answered = [worker for worker in workers if worker.pipe in ready]
         for worker in answered:
             worker.receive()
-        late = [w for w in running if time.monotonic() - w.started > self.limit]
+        late = [w for w in workers if time.monotonic() - w.started > self.limit]
         late = [worker for worker in late if worker not in answered]
         for worker in late:
             worker.process.kill()

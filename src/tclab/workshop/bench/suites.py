@@ -12,7 +12,7 @@ from tclab.workshop.bench.sizes import BATCHES, CEILINGS, KERNELS, LENGTHS, MODE
 NAMES = ("ceilings", "kernels", "sweeps", "models", "cpu")
 _PLAIN = (EAGER, DEFAULT, GRAPHS)
 #: Modes that time candidates while they compile.
-_TUNED = (AUTOTUNE, DESCENT)
+_TUNED_MODES = (AUTOTUNE, DESCENT)
 #: The scales of sizes: for a GPU, for a CPU, for a test.
 SCALES = ("gpu", "cpu", "tiny")
 
@@ -43,15 +43,15 @@ def _list_ceilings(scale: str) -> Iterator[Step]:
 def _list_kernels(scale: str) -> Iterator[Step]:
     cases = list(_kernel_cases(scale))
     for case in cases:
-        yield case, tuple(mode for mode in case.modes if mode not in _TUNED)
-    for mode in _TUNED:
+        yield case, tuple(mode for mode in case.modes if mode not in _TUNED_MODES)
+    for mode in _TUNED_MODES:
         yield from ((case, (EAGER, mode)) for case in cases)
 
 
 def _kernel_cases(scale: str) -> Iterator[Case]:
     for name, kernel in KERNELS.items():
         for label, size in kernel.sizes[scale].items():
-            modes = (*_PLAIN, *kernel.other_modes, *_TUNED)
+            modes = (*_PLAIN, *kernel.other_modes, *_TUNED_MODES)
             yield Case(
                 f"kernels/{name}@{label}", f"functions.kernels:{name}", "kernel", modes, size
             )
@@ -135,7 +135,7 @@ def put_tuned_last(steps: Iterable[Step]) -> list[Step]:
     """Move the steps with autotuning to the end: these steps time several candidates for each
     kernel, so they take the longest.
     """
-    return sorted(steps, key=lambda step: any(mode in step[1] for mode in _TUNED))
+    return sorted(steps, key=lambda step: any(mode in step[1] for mode in _TUNED_MODES))
 
 
 def select_missing(steps: Iterable[Step], rows: Collection[tuple[str, str]]) -> list[Step]:

@@ -30,7 +30,7 @@ def list_examples() -> dict[str, Example]:
 
     Raises TclabError if expecttest is missing.
     """
-    return {each.name: each for info in _database().values() for each in _make_examples(info)}
+    return {each.name: each for info in _load_database().values() for each in _make_examples(info)}
 
 
 def find(name: str) -> Example:
@@ -38,11 +38,11 @@ def find(name: str) -> Example:
     no such example.
     """
     operator, short, number = name.removeprefix("operators/").rsplit("-", 2)
-    return _make_example(_database()[operator], getattr(torch, short), int(number))
+    return _make_example(_load_database()[operator], getattr(torch, short), int(number))
 
 
 @functools.cache
-def _database() -> dict[str, Any]:
+def _load_database() -> dict[str, Any]:
     """Return the operators by name. Their supported types are those of a GPU, even without one, so
     that both sides of a comparison list the same examples.
     """

@@ -56,7 +56,7 @@ def _compare_exact(
         )
     same = there & ours
     same_calls = _count_files(gpu) == _count_files(target)
-    diff = "" if same_calls else _diff(gpu["wrappers"], target["wrappers"])
+    diff = "" if same_calls else _diff_text(gpu["wrappers"], target["wrappers"])
     row = row | {
         "identical": same.total(),
         "measured": _count_measured(same, target),
@@ -202,7 +202,7 @@ def _normalize(wrapper: str) -> str:
     return output_code.strip_handles(text)
 
 
-def _diff(gpu: list[str], target: list[str]) -> str:
+def _diff_text(gpu: list[str], target: list[str]) -> str:
     a, b = (_normalize("\n".join(side)).splitlines() for side in (gpu, target))
     lines = difflib.unified_diff(a, b, "gpu", "target", lineterm="", n=1)
     return "\n".join(line[:400] for line in lines)[:6000]

@@ -74,20 +74,20 @@ class Shadow:
         chosen = self.select(candidates)
         if self.kind == flips.INDUCTOR:
             with Pool(self.store / "cache", schedule.should_warm(chosen)) as pool:
-                return _run_unknown(self._plan("runs"), chosen, pool, jobs)
+                return _run_unknown(self._open_plan("runs"), chosen, pool, jobs)
         # Run these snippets as if they measured no times, because a timed snippet gets a cache of
         # its own.
         timed = {snippet.name for snippet in chosen if snippet.alone}
         chosen = [replace(snippet, alone=False) for snippet in chosen]
         warm = schedule.should_warm(chosen)
         with Pool(self.store / "cache", warm, graph_caches=True) as pool:
-            for plan in (self._plan("filling"), self._plan("filled")):
+            for plan in (self._open_plan("filling"), self._open_plan("filled")):
                 others = [snippet for snippet in chosen if snippet.name not in timed]
                 runs = _run_unknown(plan, others, pool, jobs)
                 runs |= _run_unknown(plan, [s for s in chosen if s.name in timed], pool, 1)
         return runs  # return the runs of the second plan
 
-    def _plan(self, name: str) -> Plan:
+    def _open_plan(self, name: str) -> Plan:
         return Plan(self.root, Store(self.store / name))
 
 

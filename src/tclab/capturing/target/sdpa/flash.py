@@ -34,7 +34,7 @@ def hardware(call: Call, machine: Machine) -> bool:
 def _make_training_rule(function: str, *, early: bool) -> Rule:
     """Make a rule for training with head sizes over 192 on small GPUs.
 
-    With `early`, the head size is compared, which adds a guard, even if the rule does not apply;
+    With `early`, the head size is compared even if the rule does not apply, and this adds a guard.
     PyTorch does so until 2.14.
     """
 

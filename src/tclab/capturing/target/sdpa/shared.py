@@ -47,7 +47,7 @@ def mask_fits(call: Call, machine: Machine) -> bool:
 def nonzero_lengths(call: Call, machine: Machine) -> bool:
     """Require at least one query and one key."""
     queries = call.surely_fails(call.query.shape[-2] == 0)
-    return call.surely_fails(call.key.shape[-2] == 0) and queries  # both add guards
+    return call.surely_fails(call.key.shape[-2] == 0) and queries  # both conditions add guards
 
 
 def _make_stride_rule(*, ignore_singleton: bool) -> Rule:

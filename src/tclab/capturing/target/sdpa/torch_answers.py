@@ -17,7 +17,7 @@ _BACKEND_NAMES = {number: name for name, number in NUMBERS.items()} | {-1: "erro
 
 def ask_torch(call: Call) -> str:
     """Return the name of the backend that PyTorch chooses for tensors on this machine's GPU."""
-    return _ask(torch._fused_sdp_choice, call)
+    return _ask_choice(torch._fused_sdp_choice, call)
 
 
 def ask_cuda_choice(call: Call) -> str:
@@ -26,10 +26,10 @@ def ask_cuda_choice(call: Call) -> str:
     """
     cuda = torch._C.DispatchKeySet(torch._C.DispatchKey.CUDA)
     operator = torch.ops.aten._fused_sdp_choice.default
-    return _ask(lambda *a, **k: operator.redispatch(cuda, *a, **k), call)
+    return _ask_choice(lambda *a, **k: operator.redispatch(cuda, *a, **k), call)
 
 
-def _ask(choice: Callable[..., Any], call: Call) -> str:
+def _ask_choice(choice: Callable[..., Any], call: Call) -> str:
     try:
         number = choice(*call.inputs, call.mask, call.dropout, call.causal, enable_gqa=call.gqa)
     except RuntimeError as error:

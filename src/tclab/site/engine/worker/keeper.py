@@ -4,8 +4,9 @@ Every process that a snippet starts, in any session, is a descendant of the snip
 adopts the processes whose parent has died. So each process belongs to a known snippet. If a keeper
 has no children, no process of the snippet is alive.
 
-The keeper ends the snippet when the supervisor asks for it (SIGTERM) or dies. It leaves two files
-in the job's folder: ``pid``, with the pid of the snippet's process, and ``status``.
+The keeper ends the snippet when the supervisor asks for it (SIGTERM) or dies. The keeper leaves two
+files in the job's folder: ``pid``, with the pid of the snippet's process, and ``status``, with the
+time of its end and its exit status.
 """
 
 from __future__ import annotations

@@ -204,7 +204,7 @@ def _make_report(error: BaseException | None, job: JobFile, claim_results: Claim
         message=_clean_message(_read_message(error)),
         line=_find_line(tb, job["file"]) or getattr(error, "lineno", None),
         traceback=_clean_message("".join(traceback.format_exception(type(error), error, tb))),
-        hint=_hint(error),
+        hint=_next_step(error),
         **claim_results,
     )
 
@@ -270,7 +270,7 @@ _HINTS = machine.CXX_STEPS | {
 }
 
 
-def _hint(error: BaseException) -> str:
+def _next_step(error: BaseException) -> str:
     text = _read_message(error)
     missing = error.name if isinstance(error, ModuleNotFoundError) else None
     usual = f"pip install {missing}" if missing and "." not in missing else ""

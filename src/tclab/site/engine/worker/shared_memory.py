@@ -18,7 +18,7 @@ from tclab.system import processes
 _FOLDER = "/dev/shm"
 # 7f1c2a000000-7f1c2a001000 rw-s 00000000 00:1a 7   /dev/shm/sem.x1Yz (deleted)
 # A semaphore is mapped under another name than it then gets, so the inode counts.
-_MAPPED = re.compile(rf"^(?:\S+ ){{4}}(\d+)\s+{_FOLDER}/", re.MULTILINE)
+_MAPPED_INODE = re.compile(rf"^(?:\S+ ){{4}}(\d+)\s+{_FOLDER}/", re.MULTILINE)
 
 #: A file's path and its inode. The path alone is not enough, because another file may have it
 #: later.
@@ -60,7 +60,9 @@ def _files() -> Iterator[_File]:
 def _used_inodes(pid: int) -> Iterator[int]:
     """Yield the inodes of the shared-memory files that a process has mapped or open."""
     with contextlib.suppress(OSError):
-        yield from map(int, _MAPPED.findall(Path(f"/proc/{pid}/maps").read_text(errors="replace")))
+        yield from map(
+            int, _MAPPED_INODE.findall(Path(f"/proc/{pid}/maps").read_text(errors="replace"))
+        )
     with contextlib.suppress(OSError):
         for descriptor in Path(f"/proc/{pid}/fd").iterdir():
             with contextlib.suppress(OSError):

@@ -9,8 +9,9 @@ the supervisor ends every snippet and removes its folder.
     ← {"event": "started", "job": 3}
     ← {"event": "ended", "job": 3, "status": 0, "limit": "", "seconds": 0.7, "peak": 310000000}
 
-A warm supervisor has imported torch and compiled once, and forks; a cold one forks and execs. Its
-children are the snippets' keepers (`keeper`); any other child was left by a killed keeper.
+A warm supervisor has imported torch and compiled once, and forks the snippets; a cold supervisor
+forks and then executes a new Python. The supervisor's children are the snippets' keepers
+(`keeper`). A killed keeper left any other child.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _LAST_WORDS = 2.0  # seconds that a snippet gets to write its line before it is 
 _FEW_WORDS = 0.2
 _REST = 4  # after a slow check, pause this many times as long as the check took
 _FAR_OVER = 1.5  # a process above this multiple of its memory limit gets _FEW_WORDS at most
-_LEAVING = 4.0  # seconds for the keepers to end their snippets after the runner has left
+_LEAVE_SECONDS = 4.0  # seconds for the keepers to end their snippets after the runner has left
 _MAXRSS = 1 if sys.platform == "darwin" else 1024  # bytes in the unit of ru_maxrss
 
 
@@ -161,7 +162,7 @@ class WatchedSnippet:
         """Return the bytes of output so far, on stdout or on stderr: the larger number of the
         two.
         """
-        return max(_size(self.folder / name) for name in ("stdout", "stderr"))
+        return max(_file_size(self.folder / name) for name in ("stdout", "stderr"))
 
     def ask_where(self) -> None:
         """Ask the process to write its line and its Python stack, and wait a moment for them."""
@@ -169,8 +170,8 @@ class WatchedSnippet:
             return
         processes.send_signal([int(pid)], signal.SIGUSR2)
         hurried, end = False, time.monotonic() + _LAST_WORDS
-        while time.monotonic() < end and not _size(self.folder / "where"):
-            stack, far_over = _size(self.folder / "fault"), self._is_far_over()
+        while time.monotonic() < end and not _file_size(self.folder / "where"):
+            stack, far_over = _file_size(self.folder / "fault"), self._is_far_over()
             if stack and far_over:
                 return
             if not hurried and (stack or far_over):
@@ -275,7 +276,7 @@ class Supervisor:
         """Make every keeper end its snippet; after a while, kill the remaining processes."""
         for one in self.watched.values():
             one.stop()
-        deadline = time.monotonic() + _LEAVING
+        deadline = time.monotonic() + _LEAVE_SECONDS
         while self.watched and time.monotonic() < deadline:
             for pid, _ in self._reap_children():
                 if ended := self.watched.pop(pid, None):
@@ -296,7 +297,7 @@ def _read(path: Path) -> str:
         return ""
 
 
-def _size(path: Path) -> int:
+def _file_size(path: Path) -> int:
     try:
         return path.stat().st_size
     except OSError:

@@ -28,7 +28,7 @@ def run_tests_in_forks() -> Iterator[None]:
     """Run the tests in forks during the block; wait for the forks at the end of the block."""
     from tclab.capturing.torch_private import vector_isa
 
-    forks = [_fork(isa) for isa in vector_isa.cpu_isas()]
+    forks = [_test_in_fork(isa) for isa in vector_isa.cpu_isas()]
     try:
         yield
     finally:
@@ -37,7 +37,7 @@ def run_tests_in_forks() -> Iterator[None]:
                 os.waitpid(pid, 0)
 
 
-def _fork(isa: Any) -> int:
+def _test_in_fork(isa: Any) -> int:
     from tclab.capturing.torch_private import vector_isa
 
     me = os.getpid()

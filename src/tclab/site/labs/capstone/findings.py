@@ -19,7 +19,9 @@ LEAST_SPEEDUP = 1.05
 
 @dataclass(frozen=True)
 class Finding:
-    """A question and its answer. `settled` means that nothing is left to do for the reader."""
+    """A question about a reader's model, and its answer. `settled` means that the reader has
+    nothing left to do.
+    """
 
     question: str
     settled: bool

@@ -115,7 +115,7 @@ def counts_three_kernels(answer: Answer, random_inputs: RandomInputs) -> None:
 scaled = Exercise("scaled", "A fusion that appears", frozenset({"triton"}))
 
 
-def _scaled(x: Any, scale: Any, bias: Any) -> Any:
+def _scaled_relu(x: Any, scale: Any, bias: Any) -> Any:
     import torch
 
     return torch.relu(x @ torch.diag(scale) + bias)
@@ -129,7 +129,7 @@ def _is_close(answer: Answer, random_inputs: RandomInputs, rows: int, columns: i
         random_inputs.tensor(columns),
         random_inputs.tensor(columns),
     )
-    result, true = answer(*inputs), _scaled(*inputs)
+    result, true = answer(*inputs), _scaled_relu(*inputs)
     return bool(result.shape == true.shape and torch.allclose(result, true, rtol=1e-4, atol=1e-5))
 
 

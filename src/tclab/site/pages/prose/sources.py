@@ -95,12 +95,12 @@ def _bound_statements(body: list[ast.stmt]) -> Iterator[tuple[str, ast.stmt]]:
     bindings: dict[str, ast.stmt] = {}
     for statement in _nested_statements(body):
         for name in _bound_names(statement):
-            if name not in bindings or _rank(statement) >= _rank(bindings[name]):
+            if name not in bindings or _precedence(statement) >= _precedence(bindings[name]):
                 bindings[name] = statement
     return iter(bindings.items())
 
 
-def _rank(statement: ast.stmt) -> int:
+def _precedence(statement: ast.stmt) -> int:
     """Return the precedence of a statement; of equal ranks the later one counts, as with
     overloads.
     """

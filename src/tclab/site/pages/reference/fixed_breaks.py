@@ -115,18 +115,18 @@ def html(
     )
 
 
-def _break_fold(identity: str, row: list[str], shown: list[Example], up: str) -> Html:
+def _break_fold(identity: str, row: list[str], shown_examples: list[Example], up: str) -> Html:
     kind, explanation, hints, *_ = row
-    message = next((example.message for example in shown if example.message), None)
+    message = next((example.message for example in shown_examples if example.message), None)
     if message:
         explanation, hints = message.explanation, "\n".join(f"- {h}" for h in message.hints)
     advice = [hint.removeprefix("- ") for hint in hints.split("\n") if hint.startswith("- ")]
     pieces = [
         tag("p", parts.prose(explanation), id=anchor(identity)),
         tag("ul", *(tag("li", parts.prose(hint)) for hint in advice)) if advice else NOTHING,
-        *(_example_html(identity, i, example, up) for i, example in enumerate(shown)),
+        *(_example_html(identity, i, example, up) for i, example in enumerate(shown_examples)),
     ]
-    names = ", ".join(dict.fromkeys(example.name for example in shown))
+    names = ", ".join(dict.fromkeys(example.name for example in shown_examples))
     fold = parts.fold(f"{identity} {kind}: {names}", tag("div", *pieces), search=False)
     return tag("div", fold, class_="tclab tclab-mended")
 

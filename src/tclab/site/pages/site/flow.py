@@ -1,4 +1,4 @@
-"""Draw the way of a call through the compiler, with the chapter's place on it highlighted.
+"""Draw the way of a call through the compiler, and highlight the stage that the chapter is about.
 
     ---
     flow: guards

@@ -6,7 +6,7 @@ import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_locked: set[str] = set()
+_locked_paths: set[str] = set()
 
 
 @contextmanager
@@ -14,13 +14,13 @@ def hold_lock(path: str) -> Iterator[None]:
     """Hold the lock of this path; do nothing if the path is '' or if this process already holds the
     lock.
     """
-    if not path or path in _locked:
+    if not path or path in _locked_paths:
         yield
         return
     with open(path, "a", encoding="ascii") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        _locked.add(path)
+        _locked_paths.add(path)
         try:
             yield
         finally:
-            _locked.discard(path)
+            _locked_paths.discard(path)

@@ -122,9 +122,12 @@ class DLRM(nn.Module):
 class LSTM(nn.Module):
     """A language model on torch's LSTM: tokens [b, t] → logits [b, t, words]."""
 
-    def __init__(self, words: int, width: int, layers: int) -> None:
+    def __init__(self, vocabulary_size: int, width: int, layers: int) -> None:
         super().__init__()
-        self.embed, self.out = nn.Embedding(words, width), nn.Linear(width, words)
+        self.embed, self.out = (
+            nn.Embedding(vocabulary_size, width),
+            nn.Linear(width, vocabulary_size),
+        )
         self.cells = nn.LSTM(width, width, layers, batch_first=True)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
@@ -135,9 +138,12 @@ class LSTM(nn.Module):
 class Transformer(nn.Module):
     """A stack of torch's own encoder layers over embedded tokens: [b, t] → logits [b, t, words]."""
 
-    def __init__(self, words: int, width: int, layers: int) -> None:
+    def __init__(self, vocabulary_size: int, width: int, layers: int) -> None:
         super().__init__()
-        self.embed, self.out = nn.Embedding(words, width), nn.Linear(width, words)
+        self.embed, self.out = (
+            nn.Embedding(vocabulary_size, width),
+            nn.Linear(width, vocabulary_size),
+        )
         layer = nn.TransformerEncoderLayer(
             width, width // 64, 4 * width, 0.0, "gelu", batch_first=True, norm_first=True
         )
@@ -166,16 +172,16 @@ def _make_on(device: str, make: Callable[[], nn.Module]) -> nn.Module:
         return make()
 
 
-def _random(device: str, *parts: tuple[str, tuple[int, ...]], to: int = 1000) -> Inputs:
+def _random(device: str, *parts: tuple[str, tuple[int, ...]], bound: int = 1000) -> Inputs:
     """Return a function that makes random arguments of these kinds and shapes from a seed.
 
     The kinds are ``float`` (normally distributed, in the device's dtype), ``single`` (the same in
-    float32) and ``int`` (integers below `to`).
+    float32) and ``int`` (integers below `bound`).
     """
 
     def make_tensor(kind: str, shape: tuple[int, ...]) -> torch.Tensor:
         if kind == "int":
-            return torch.randint(to, shape, device=device)
+            return torch.randint(bound, shape, device=device)
         dtype = inference_dtype(device) if kind == "float" else torch.float32
         return torch.randn(shape, device=device, dtype=dtype)
 

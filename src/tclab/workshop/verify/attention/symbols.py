@@ -113,15 +113,15 @@ def compare_symbolic_calls(
     calls = [parse(line) for line in CALLS.strip().splitlines()]
     return [
         AnswerPair(
-            _answer(torch_answers.ask_cuda_choice, call),
-            _answer(lambda c: choose(c, here, version).backend, call),
+            _answer_text(torch_answers.ask_cuda_choice, call),
+            _answer_text(lambda c: choose(c, here, version).backend, call),
             call,
         )
         for call in calls
     ]
 
 
-def _answer(ask: Callable[[Call], str], symbolic: SymbolicCall) -> str:
+def _answer_text(ask: Callable[[Call], str], symbolic: SymbolicCall) -> str:
     environment = ShapeEnv(duck_shape=False)
     with torch_answers.fake_mode(environment):
         call = symbolic.make_call(environment)
