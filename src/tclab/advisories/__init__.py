@@ -82,8 +82,8 @@ def list_operators(graph: GraphCounts) -> str:
 
 
 def load(folder: Traversable = ENTRIES_FOLDER) -> tuple[Advisory, ...]:
-    """Return a folder's entries, wrong results first. Raises ValueError or TypeError for a bad
-    one.
+    """Return a folder's entries, wrong results first. Raises ValueError or TypeError for an entry
+    that is wrong.
     """
     paths = sorted(folder.iterdir(), key=lambda path: path.name)
     every = [_read_entry(path) for path in paths if path.name.endswith(".json")]

@@ -1,4 +1,4 @@
-"""Print the commands' text in a terminal: consoles, tables, errors. Needs rich.
+"""Print the commands' text in a terminal: consoles, tables, errors. This module needs rich.
 
 Text is coloured if the terminal has colours and NO_COLOR is not set.
 """

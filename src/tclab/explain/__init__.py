@@ -1,7 +1,7 @@
 """Explain a reader's own function: return what torch.compile makes of it as one `Report`.
 
-`explain` takes an object, `explain_named` a request from the command line. Importing this package
-imports no PyTorch; a call of these functions does.
+`explain` takes an object, and `explain_named` takes a request from the command line. Importing this
+package imports no PyTorch; a call of these functions does.
 """
 
 from __future__ import annotations

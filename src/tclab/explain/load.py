@@ -237,8 +237,8 @@ def shorten_path(file: str) -> str:
 
 
 def find_object(module: ModuleType, name: str, where: str) -> Any:
-    """Return the object `name` of a module; the name can have dots. BadRequest suggests the nearest
-    name.
+    """Return the object `name` of a module; the name can have dots. Raises BadRequest, which
+    suggests the nearest name, if there is none.
     """
     value: Any = module
     for part in name.split("."):

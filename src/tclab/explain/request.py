@@ -63,7 +63,7 @@ class ExplainRequest:
         `options` such as ``mode=max-autotune``, `assume` such as ``pad=no``. `long_kernels` removes
         the limit on lines.
 
-        Raises BadRequest, TargetError or UnsupportedTorch for an impossible request. Needs no
+        Raises BadRequest, TargetError or UnsupportedTorch for an impossible request. This needs no
         PyTorch.
         """
         load.split(spec)

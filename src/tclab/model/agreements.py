@@ -26,9 +26,9 @@ class Difference:
     property that differs: values, dtype, shape, strides, type, aliasing, requires_grad, exception.
     `eager` and `compiled` are the values of this property on the two sides. If the values differ,
     they differ in `elements` of `total` elements, in `rows` of the `all_rows` rows (first
-    dimension). `error` is the largest error of the compiled result and `eager_error` the largest
-    error of eager's. Both errors are those against the same function in float64, relative to its
-    largest value. They are None if float64 was not computed.
+    dimension). `error` is the largest error of the compiled result, and `eager_error` is the
+    largest error of eager's result. Both errors are those against the same function in float64,
+    relative to its largest value. They are None if float64 was not computed.
     """
 
     kind: ClassVar[str]

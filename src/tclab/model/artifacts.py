@@ -179,8 +179,9 @@ class Chart(Artifact):
     hold the beginnings and the lengths of the spans, and `y_label` names the axis of both. The
     style ``lanes`` puts spans with the same `x` into one row.
 
-    With the style ``line``, `names` holds a name for the points of each `x`, and `links` a page of
-    the site to open: ``explorer/softmax.md``, ``explorer/roof.md#gather``. Both may be empty.
+    With the style ``line``, `names` holds a name for the points of each `x`, and `links` holds a
+    page of the site that opens at a click: ``explorer/softmax.md``, ``explorer/roof.md#gather``.
+    Both may be empty.
     """
 
     x: tuple[str | float, ...] = ()

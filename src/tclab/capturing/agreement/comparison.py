@@ -85,8 +85,8 @@ class Comparison:
         return not compare_observations(eager, observed, self.reference(_NOISY)).differences
 
     def raising_operator(self) -> operators.Operator | None:
-        """Return the operator on which Inductor raises when it compiles these calls; None if it
-        cannot be found.
+        """Return the operator on which Inductor raises when it compiles these calls; None if no
+        such operator can be found.
         """
         return operators.find_raising_operator(self.compiled)
 

@@ -1,4 +1,4 @@
-"""Print the result of a check in a terminal. Needs rich."""
+"""Print the result of a check in a terminal. This module needs rich."""
 
 from __future__ import annotations
 

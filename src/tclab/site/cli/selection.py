@@ -1,4 +1,6 @@
-"""Select the snippets that the words of a command line name. Needs only the standard library."""
+"""Select the snippets that the words of a command line name. This module needs only the standard
+library.
+"""
 
 from __future__ import annotations
 

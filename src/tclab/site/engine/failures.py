@@ -67,9 +67,9 @@ def classify_end(
 ) -> Failure | None:
     """Return the failure of one finished process; None if it succeeded.
 
-    `end_message` is the supervisor's message, `end` the report that the process itself wrote (None
-    if it wrote none), `fault` the Python stack from faulthandler, `line` the snippet's line at
-    which the process was stopped (0 if unknown).
+    `end_message` is the supervisor's message. `end` is the report that the process itself wrote;
+    None if it wrote none. `fault` is the Python stack from faulthandler. `line` is the snippet's
+    line at which the process was stopped; 0 if it is not known.
     """
     if end_message["limit"]:
         failure = _make_failure(

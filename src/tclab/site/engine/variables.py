@@ -105,7 +105,9 @@ def all_variables(cache: Path, job: Path | None = None) -> dict[str, str]:
 
 
 def cache_folders(cache: Path) -> dict[str, str]:
-    """Return the cache folders of Inductor and Triton. Runs share them, to save time."""
+    """Return the cache folders of Inductor and Triton. The runs share these folders, to save
+    time.
+    """
     return {
         "TORCHINDUCTOR_CACHE_DIR": str(cache / "inductor"),
         "TRITON_CACHE_DIR": str(cache / "triton"),

@@ -40,8 +40,8 @@ _NAME = re.compile(r"lab(?P<number>\d)_(?P<topic>[a-z_]+)\.py")
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a lab. `line` is the line of its header, `text` its body; in a Markdown cell the
-    ``#`` are removed.
+    """A cell of a lab. `line` is the line of the cell's header, and `text` is the cell's body; in a
+    Markdown cell the ``#`` are removed.
     """
 
     kind: Literal["markdown", "code"]

@@ -36,7 +36,7 @@ def figure(
 ) -> Html:
     """Render one artifact of `run` without its stamp; source lines link to the page's listings.
 
-    Adds to the page the files that a browser loads later and, if `searched`, the search keywords.
+    Add to the page the files that a browser loads later and, if `searched`, the search keywords.
     """
 
     def make() -> str:

@@ -195,7 +195,7 @@ def _grouped_figures(
     """Render the runs' artifacts with stamps. Equal artifacts are shown once, different ones in
     tabs.
 
-    Leaves out a title that repeats the title above it.
+    A title that repeats the title above it is left out.
     """
 
     def panel(group: RunGroup, searched: bool) -> Html:

@@ -1,4 +1,6 @@
-"""Define the suites: their cases and modes, the most useful ones first. Imports no torch."""
+"""Define the suites: their cases and modes, the most useful ones first. This module imports no
+torch.
+"""
 
 from __future__ import annotations
 

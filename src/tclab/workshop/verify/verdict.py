@@ -119,7 +119,8 @@ class ShownKernels:
     """The kernels of a function that a target compiled in several variants.
 
     Kernels that all variants have are `exact`. `first` are the other kernels of the main result,
-    `others` the other kernels of each variant. The running numbers in kernels' names are removed.
+    and `others` are the other kernels of each variant. The running numbers in kernels' names are
+    removed.
     """
 
     exact: Counter[Kernel]

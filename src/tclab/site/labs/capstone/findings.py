@@ -1,5 +1,5 @@
-"""Make findings about a reader's model: an answer to each question, and tables. Imports no
-torch.
+"""Make the findings about a reader's model: an answer to each question, and tables. This module
+imports no torch.
 """
 
 from __future__ import annotations
