@@ -39,7 +39,7 @@ def example_inputs():
 def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "file.py").write_text(FILE)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(measure, "_TURN", 0.002)
+    monkeypatch.setattr(measure, "_TURN_SECONDS", 0.002)
 
     def run(name: str, **words: object) -> Measurement:
         return measure.measure(ExplainRequest.parse(f"file.py:{name}", **words), silent)  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ from rich.table import Table
 
 from tclab.system import streams
 
-_NO_END = 10_000  # the columns for a pipe, which does not wrap lines
+_PIPE_COLUMNS = 10_000  # the columns for a pipe, which does not wrap lines
 
 
 class _Console(Console):
@@ -42,7 +42,7 @@ def _choose_width(stream: TextIO) -> int | None:
     """Return the columns of a console; None means that rich reads COLUMNS or asks the terminal."""
     columns = os.environ.get("COLUMNS")
     if columns is None:
-        return None if stream.isatty() else _NO_END
+        return None if stream.isatty() else _PIPE_COLUMNS
     return None if columns.strip("0") else shutil.get_terminal_size().columns
 
 

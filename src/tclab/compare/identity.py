@@ -169,9 +169,9 @@ def clean_guards(snapshot: Snapshot) -> Snapshot:
     return replace(snapshot, recompiles=tuple(recompiles))
 
 
-def _file_name(where: SourceLine | None) -> str:
+def _file_name(path: SourceLine | None) -> str:
     """Return a file's name without its folder, which can change."""
-    return where.file.rpartition("/")[2] if where else ""
+    return path.file.rpartition("/")[2] if path else ""
 
 
 def _sort_set(match: re.Match[str]) -> str:

@@ -23,7 +23,7 @@ DTYPES = {
     "i64": "int64", "i32": "int32", "i16": "int16", "i8": "int8", "u8": "uint8", "b8": "bool",
     "c64": "complex64", "c128": "complex128",
 }  # fmt: skip
-_FULL = {full: full for full in DTYPES.values()}
+_FULL_DTYPE_NAMES = {full: full for full in DTYPES.values()}
 
 _TENSOR = re.compile(r"(?P<dtype>[a-z]\w*)\[(?P<sizes>[\d\s,]*)\](?:\s*<\s*(?P<bound>\d+))?")
 _KEYWORD = re.compile(r"(?P<name>[A-Za-z_]\w*)\s*=(?!=)\s*(?P<value>.+)", re.DOTALL)
@@ -81,7 +81,7 @@ def parse(text: str) -> Spec:
 
 
 def _parse_tensor(text: str, name: str, match: re.Match[str]) -> Spec:
-    known = DTYPES | _FULL
+    known = DTYPES | _FULL_DTYPE_NAMES
     dtype = known.get(match["dtype"])
     if dtype is None:
         raise BadRequest(f"--input {text}", f"no data type {match['dtype']!r}",

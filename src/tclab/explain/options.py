@@ -12,7 +12,7 @@ from tclab.errors import BadRequest
 
 #: Keywords of torch.compile itself. Other names are settings of Inductor, for the keyword
 #: `options`.
-_OWN = ("mode", "dynamic", "fullgraph")
+_COMPILE_KEYWORDS = ("mode", "dynamic", "fullgraph")
 #: Kernels with more lines than this are compiled to instructions only on request. Templates have
 #: hundreds of lines.
 MOST_LINES = 1_000
@@ -30,7 +30,7 @@ def parse(texts: Sequence[str]) -> dict[str, Any]:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise BadRequest(f"--option {text}", "no value", "say NAME=VALUE: shape_padding=False")
-        of = keywords if name in _OWN else keywords.setdefault("options", {})
+        of = keywords if name in _COMPILE_KEYWORDS else keywords.setdefault("options", {})
         of[name] = _parse_literal(value)
     return keywords
 
@@ -108,7 +108,7 @@ def _translate_error(options: Mapping[str, Any], message: str) -> BadOption:
     if match := _TYPE.search(message):
         place = f"--option {match['name']}={own.get(match['name'])}"
         return BadOption(place, f"of type {match['got']}", f"give it a {match['type']}")
-    names = ", ".join([*(n for n in _OWN if n in options), *own])
+    names = ", ".join([*(n for n in _COMPILE_KEYWORDS if n in options), *own])
     return BadOption(f"--option {names}", message.splitlines()[0][:200], "leave one of them out")
 
 

@@ -161,7 +161,7 @@ def _list_methods(kind: type) -> Iterator[object]:
 def summarize(
     capture: Capture,
     subject: Callable[..., object],
-    own: ReachableCompiles,
+    reachable: ReachableCompiles,
     call: Callable[[], object],
 ) -> OwnCompiles:
     """Summarize the run of the compiled objects, with those that the run itself compiled; `call`
@@ -170,8 +170,8 @@ def summarize(
     from tclab.capturing.read.frames import failed_compiles
     from tclab.capturing.trace import names
 
-    results = [each.result for each in own.compile_calls]
-    every = (*own.objects, *results, *find(subject).objects)
+    results = [each.result for each in reachable.compile_calls]
+    every = (*reachable.objects, *results, *find(subject).objects)
     objects = {id(each): each for each in every}
     tried = {event.compile_id for event in capture.trace.select(names.METRICS)}
     limits = [name_around(item.location) for item in capture.breaks if item.gb_id == LIMIT]
@@ -180,7 +180,7 @@ def summarize(
         frames=len(tried),
         ok=len(tried - failed_compiles(capture.trace)),
         limits=tuple(dict.fromkeys(limits)),
-        cause="" if tried else _explain_none(subject, own, call),
+        cause="" if tried else _explain_none(subject, reachable, call),
     )
 
 
@@ -200,7 +200,7 @@ def name_around(place: SourceLine | None) -> str:
 
 
 def _explain_none(
-    subject: Callable[..., object], own: ReachableCompiles, call: Callable[[], object]
+    subject: Callable[..., object], reachable: ReachableCompiles, call: Callable[[], object]
 ) -> str:
     """Return the reason why no frame of the user's compiled objects was compiled."""
     import torch
@@ -212,12 +212,16 @@ def _explain_none(
     for each in _reachable_objects(subject):
         if isinstance(each, torch.nn.Module) and (bound := bound_elsewhere(each)):
             return f"`forward` is bound to another object ({_find_assignment(bound)})"
-    return _describe_generator(own) or _describe_running_original(own, call) or NONE_REACHED
+    return (
+        _describe_generator(reachable)
+        or _describe_running_original(reachable, call)
+        or NONE_REACHED
+    )
 
 
-def _describe_generator(own: ReachableCompiles) -> str:
+def _describe_generator(reachable: ReachableCompiles) -> str:
     """Return that one of the compiled functions is a generator, and its line; '' if none is."""
-    for each in own.objects:
+    for each in reachable.objects:
         function = getattr(find_original(each), "__func__", find_original(each))
         if isinstance(function, types.FunctionType) and function.__code__.co_flags & _SUSPENDED:
             code = function.__code__
@@ -228,18 +232,18 @@ def _describe_generator(own: ReachableCompiles) -> str:
     return ""
 
 
-def _describe_running_original(own: ReachableCompiles, call: Callable[[], object]) -> str:
+def _describe_running_original(reachable: ReachableCompiles, call: Callable[[], object]) -> str:
     """Return the uncompiled original that runs in place of its compiled form, and where it runs; ''
     if there is none.
     """
-    recorded = {id(each.result) for each in own.compile_calls}
+    recorded = {id(each.result) for each in reachable.compile_calls}
     others = (
         CompileCall(original, each)
-        for each in own.objects
+        for each in reachable.objects
         if id(each) not in recorded and (original := find_original(each)) is not None
     )
     with seeded():
-        found = find_running_original(call, (*own.compile_calls, *others))
+        found = find_running_original(call, (*reachable.compile_calls, *others))
     if found is None:
         return ""
     compiled, place = found

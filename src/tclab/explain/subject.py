@@ -15,7 +15,9 @@ from tclab.explain.load import find_object, find_user_line, last_line
 from tclab.explain.seeds import seeded
 from tclab.explain.uncalled import CompileCall
 
-_NOT_FETCHED = "make it without what is fetched or read there: random weights have the same kernels"
+_DO_NOT_FETCH = (
+    "make it without what is fetched or read there: random weights have the same kernels"
+)
 _COMPILED = (
     "The file calls torch.compile itself; for a target this is compiled as a whole instead, with "
     "the options given here."
@@ -156,7 +158,7 @@ def _call_maker(maker: Callable[[], object], place: str) -> object:
             return maker()
     except (Exception, SystemExit) as error:
         at = find_user_line(error) or place
-        step = _NOT_FETCHED if isinstance(error, OSError) else "correct the line"
+        step = _DO_NOT_FETCH if isinstance(error, OSError) else "correct the line"
         raise ExplainError(at, f"{place} raised: {last_line(error)}", step) from error
 
 

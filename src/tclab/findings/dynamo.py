@@ -19,7 +19,7 @@ LIMIT = "GB0039"
 #: Types of breaks at which Python waits for a number that the device computes.
 _WAITS = re.compile(r"Data-dependent|Tensor\.item\(\)|data-dependent")
 #: The most actions, guards and values in one finding.
-_MOST_ACTIONS, _MOST = 2, 4
+_MOST_ACTIONS, _MOST_FACTS = 2, 4
 _MOST_PLACES = 3
 #: At least this number of functions that were compiled again for other sizes share one finding.
 _MANY_FUNCTIONS = 3
@@ -150,18 +150,18 @@ def _find_recompiled(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _recompiled_lines(
-    evidence: Evidence, items: Sequence[Recompile], place: SourceLine
+    evidence: Evidence, items: Sequence[Recompile], first_line: SourceLine
 ) -> tuple[SourceLine, ...]:
     """Return the user's lines that led to the recompiles of a library's function; for another
     function, return its own line.
     """
     callers = evidence.callers
     lines = dict.fromkeys(callers[i.compile_id] for i in items if i.compile_id in callers)
-    return tuple(lines) or (callers.get(f"{place.file}:{place.function}", place),)
+    return tuple(lines) or (callers.get(f"{first_line.file}:{first_line.function}", first_line),)
 
 
-def _name_function(item: Recompile, place: SourceLine, lines: tuple[SourceLine, ...]) -> str:
-    if lines == (place,):
+def _name_function(item: Recompile, first_line: SourceLine, lines: tuple[SourceLine, ...]) -> str:
+    if lines == (first_line,):
         return item.function
     return "what this line calls is" if len(lines) == 1 else "what these lines call is"
 
@@ -184,14 +184,14 @@ class _FunctionRecompiles:
 
 
 def _describe_recompiles(
-    evidence: Evidence, place: SourceLine, items: Sequence[Recompile], limit: Break | None
+    evidence: Evidence, first_line: SourceLine, items: Sequence[Recompile], limit: Break | None
 ) -> _FunctionRecompiles:
     guards = _choose_guards(items)
     name, cost = _cost_of_recompiles(evidence, items)
     reasons = join_few(_list_reasons(evidence, items, guards))
-    fix = evidence.fixes.get(str(place)) or " ".join(fixes.fix_guards(guards))
-    lines = _recompiled_lines(evidence, items, place)[:_MOST_PLACES]
-    function = _name_function(items[0], place, lines)
+    fix = evidence.fixes.get(str(first_line)) or " ".join(fixes.fix_guards(guards))
+    lines = _recompiled_lines(evidence, items, first_line)[:_MOST_PLACES]
+    function = _name_function(items[0], first_line, lines)
     if limit is None:
         return _FunctionRecompiles(name, lines, function, items, reasons, fix, cost)
     gave_up = break_reason(limit)
@@ -271,8 +271,8 @@ def _list_reasons(
     """
     values = evidence.distinct.get(items[0].compile_id.split("/")[0], {})
     for source, every in values.items():
-        more = ", …" * (len(every) > _MOST)
-        yield f"{source} has {len(every)} values: {', '.join(every[:_MOST])}{more}"
+        more = ", …" * (len(every) > _MOST_FACTS)
+        yield f"{source} has {len(every)} values: {', '.join(every[:_MOST_FACTS])}{more}"
     others = (g for g in guards if not any(g.startswith(f"{source} ") for source in values))
     yield from dict.fromkeys(map(_name_stack_value, others))
 
@@ -287,8 +287,8 @@ def _name_stack_value(guard: str) -> str:
 def join_few(facts: Iterator[object] | Sequence[object]) -> str:
     """Join the first few facts by semicolons, and append how many more there are."""
     listed = [*facts]
-    more = f"; and {len(listed) - _MOST} more" if len(listed) > _MOST else ""
-    return "; ".join(map(str, listed[:_MOST])) + more
+    more = f"; and {len(listed) - _MOST_FACTS} more" if len(listed) > _MOST_FACTS else ""
+    return "; ".join(map(str, listed[:_MOST_FACTS])) + more
 
 
 def find_bypasses(evidence: Evidence) -> Iterator[Finding]:

@@ -26,12 +26,12 @@ from tclab.model import (
 )
 
 #: A process that compiles for at least this many seconds is a finding.
-_LONG = 5.0
+_LONG_COMPILE_SECONDS = 5.0
 #: A GPU that is unused for this share of a profile is a finding. Collectives are a finding, too, if
 #: in one rank's profile they take this share of the profile longer than in another's.
 _IDLE_SHARE = 0.2
 #: A function with at least this share of the compile time is named alone.
-_MUCH = 0.1
+_LARGE_SHARE = 0.1
 _MOST_CHARACTERS = 300
 #: The beginning of the kernels' names in NVIDIA's library of collectives.
 _COLLECTIVE = "nccl"
@@ -162,11 +162,11 @@ def _group_misses(process: JobProcess) -> dict[str, set[str]]:
 
 
 def _find_compile_time(processes: Sequence[JobProcess]) -> Iterator[Finding]:
-    """Yield a finding for the process that compiles longest, if it takes `_LONG` seconds. The
-    finding names the function and the phases that took the most time.
+    """Yield a finding for the process that compiles longest, if it takes at least
+    `_LONG_COMPILE_SECONDS`. The finding names the function and the phases that took the most time.
     """
     process = max(processes, key=lambda each: each.seconds, default=None)
-    if process is None or process.seconds < _LONG:
+    if process is None or process.seconds < _LONG_COMPILE_SECONDS:
         return
     who = f"{process_label(process)}, the longest," if len(processes) > 1 else "the job"
     what = f"{who} compiled for {format_seconds(process.seconds)}"
@@ -198,7 +198,7 @@ def _dearest_function(process: JobProcess) -> tuple[SourceLine | None, str]:
         return None, ""
     group = by_place[place]
     most = f"{format_seconds(sums[place])} of it {group[0].function}"
-    if sums[place] < _MUCH * process.seconds:
+    if sums[place] < _LARGE_SHARE * process.seconds:
         return place, f" in {len(sums)} functions, at most {most}"
     compiles = "1 compile" if len(group) == 1 else f"{len(group)} compiles"
     return place, f", {most} in {compiles}"

@@ -23,8 +23,8 @@ Event = Mapping[str, Any]
 _REGION = re.compile(r"Torch-Compiled Region: (\d+/\d+)")
 # ## Call CompiledFxGraph fhkipdfh2c6q52223zj6goq3453g355ewkn54l55qv4hujc7wabj ##
 _CALL = re.compile(r"## Call CompiledFxGraph (\w+) ##")
-_ON_DEVICE = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
-_ON_HOST = frozenset({"cpu_op", "user_annotation"})
+_DEVICE_CATEGORIES = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
+_HOST_CATEGORIES = frozenset({"cpu_op", "user_annotation"})
 #: The profiler's times are in µs.
 _SECONDS = 1e-6
 
@@ -50,7 +50,7 @@ def read_kernels(profile: Profile, processes: Sequence[JobProcess]) -> DevicePro
     """Return the kernels of a profile by name, the longest time first. Each kernel is joined to a
     graph of the profile's own rank, or of any process if the rank is not known.
     """
-    on_device = [e for e in profile.events if e.get("cat") in _ON_DEVICE]
+    on_device = [e for e in profile.events if e.get("cat") in _DEVICE_CATEGORIES]
     device = [e for e in on_device if _is_span(e)]
     launches = dict(_list_launches(profile.events))
     sums: dict[tuple[str, _Launch], _Sum] = defaultdict(_Sum)
@@ -99,7 +99,7 @@ def _list_launches(events: Sequence[Event]) -> Iterator[tuple[object, _Launch]]:
     """
     by_thread: dict[tuple[str, str], list[Event]] = defaultdict(list)
     for event in events:
-        if event.get("cat") in _ON_HOST and _is_span(event):
+        if event.get("cat") in _HOST_CATEGORIES and _is_span(event):
             by_thread[str(event.get("pid")), str(event.get("tid"))].append(event)
     for thread in by_thread.values():
         yield from _launches_of_thread(sorted(thread, key=lambda e: (e["ts"], -e["dur"])))

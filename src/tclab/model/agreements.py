@@ -12,7 +12,7 @@ from tclab.model.codec import kind
 
 #: Up to this number of units in the last place, the distance is shown; above it, the relative
 #: error.
-_FEW = 4
+_FEW_ULPS = 4
 #: The verdicts of an `Agreement`.
 EQUAL, DIFFERS, RANDOM, UNKNOWN = "equal", "differs", "random", "not compared"
 
@@ -110,7 +110,7 @@ class Agreement:
             return f"{_format_relative(self.relative, self.eager_error)}, and {zero}"
         if self.relative is None or self.eager_error is None:
             near = f"to {self.ulps} ulp{'s' * (self.ulps > 1)}"
-            return near if self.ulps <= _FEW else "within rounding of the largest value"
+            return near if self.ulps <= _FEW_ULPS else "within rounding of the largest value"
         return _format_relative(self.relative, self.eager_error)
 
     def _format_first(self) -> str:

@@ -13,9 +13,9 @@ EAGER = "eager"
 #: The verdicts of a measurement on a mode, compared with eager.
 FASTER, SLOWER, SAME, UNSTEADY = "faster", "slower", "as fast", "unsteady"
 #: A ratio must differ from 1 by more than this to count as faster or slower.
-_EVEN = 0.03
+_LEAST_GAIN = 0.03
 #: Ratios in this range count as equally fast.
-_SAME = 0.1
+_SAME_RANGE = 0.1
 #: With fewer rounds than this, there is no verdict.
 _FEWEST_ROUNDS = 5
 
@@ -86,11 +86,11 @@ class Measurement:
         if self.eager is None or len(mode.rounds) < _FEWEST_ROUNDS:
             return UNSTEADY
         low, _, high = self.speedups(mode)
-        if low > 1 + _EVEN:
+        if low > 1 + _LEAST_GAIN:
             return FASTER
-        if high < 1 / (1 + _EVEN):
+        if high < 1 / (1 + _LEAST_GAIN):
             return SLOWER
-        return SAME if low > 1 - _SAME and high < 1 + _SAME else UNSTEADY
+        return SAME if low > 1 - _SAME_RANGE and high < 1 + _SAME_RANGE else UNSTEADY
 
     def break_even(self, mode: ModeTimes) -> int | None:
         """Return the number of passes over the calls after which the compile has paid for itself;

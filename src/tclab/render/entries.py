@@ -32,12 +32,12 @@ _NARROWEST, _WIDEST, _SPARSE, _WORD = 9, 60, 18, 13
 #: The width of a cell's padding in characters.
 _PADDING = 3
 #: Names up to this length do not break.
-_SHORT = 16
+_SHORT_NAME = 16
 #: Rows that a long table shows at first. A table is long with more than twice as many rows.
 _ROWS_AT_FIRST = 50
 #: A cell of more than _LONG characters is placed below its row, across all columns but the first,
 #: because in a column it would be as tall as a page. A line there has _LONG_LINE characters.
-_LONG, _LONG_LINE = 100, 90
+_LONG_CELL, _LONG_LINE = 100, 90
 #: Characters in a line on a phone, where each row is a block.
 _PHONE_WIDTH = 22
 _BREAK_POINTS = re.compile(r"(?<=[a-z0-9])([._])(?=[A-Za-z0-9])")
@@ -110,7 +110,7 @@ def _grid_style(head: Sequence[str], widths: Sequence[int]) -> str:
     shows before the cells.
     """
     first, *other_widths = widths  # a short name does not break
-    tracks = f"minmax({0.6 * min(first, _SHORT) + 1.8:.1f}em,{first + _PADDING}fr)"
+    tracks = f"minmax({0.6 * min(first, _SHORT_NAME) + 1.8:.1f}em,{first + _PADDING}fr)"
     track_sizes = ((0.55 * min(width, _WORD) + 1.6, width + _PADDING) for width in other_widths)
     tracks += "".join(f" minmax({em:.1f}em,{share}fr)" for em, share in track_sizes)
     names = "".join(f";--h{i}:{json.dumps(name)}" for i, name in enumerate(head[1:], 2))
@@ -175,7 +175,7 @@ def _place_cells(cells: Sequence[Html], texts: Sequence[str]) -> list[Html]:
 
 
 def _is_long(text: str) -> bool:
-    return len(_visible_text(text)) > _LONG
+    return len(_visible_text(text)) > _LONG_CELL
 
 
 def _count_lines(texts: Sequence[str], widths: Sequence[int]) -> int:
@@ -192,7 +192,7 @@ def _draw_name(name: str) -> Html:
     """Draw a name; a long one may break between its parts."""
     return (
         allow_breaks(name, parts.INNER_UNDERSCORES, _BREAK_POINTS)
-        if len(name) > _SHORT
+        if len(name) > _SHORT_NAME
         else esc(name)
     )
 

@@ -18,7 +18,7 @@ _ALIASES = {"ttir": "mlir", "ttgir": "mlir", "llir": "llvm", "bytecode": "text",
 
 # CSS classes without a colour of their own are left out, because a third of all tokens is
 # punctuation.
-_PLAIN = frozenset({"n", "p", "w", "x", "esc"})
+_PLAIN_CLASSES = frozenset({"n", "p", "w", "x", "esc"})
 
 #: Texts with more characters get no colours: the lexer would take too long.
 MAX_HIGHLIGHT = 400_000
@@ -58,7 +58,7 @@ def _lex(code: str, language: str) -> Iterator[tuple[str, str]]:
         return
     for token, value in _find_lexer(language).get_tokens(code):
         name = _css_class(token)
-        yield ("" if name in _PLAIN else name), value
+        yield ("" if name in _PLAIN_CLASSES else name), value
 
 
 def _merged_pieces(

@@ -26,7 +26,7 @@ _UNPUBLISHED = re.compile(
 _SWITCH = re.compile(r"|[01]|true|false|on|off|yes|no|none", re.IGNORECASE)
 
 #: Published variables whose names begin with none of `_PREFIXES`.
-_OTHER_NAMES = (
+_FURTHER_NAMES = (
     "CUDA_VISIBLE_DEVICES",
     "NVIDIA_TF32_OVERRIDE",
     "CXX",
@@ -55,12 +55,12 @@ _CONFIGURATION = (
     *("DUMP_AOTI_MINIFIER", "CUDA_LAUNCH_BLOCKING", "DISABLE_PTXAS_OPT", "PTXAS_OPTIONS"),
     *("LLVM_EXTRACT_DI_LOCAL_VARIABLES", "USE_IR_LOC"),
 )
-_PUBLISHED_NAMES = frozenset({*_OTHER_NAMES, *PLACES, *_CONFIGURATION})
+_PUBLISHED_NAMES = frozenset({*_FURTHER_NAMES, *PLACES, *_CONFIGURATION})
 
 #: Variables whose value, a number or one of a few words, is published.
 _PUBLIC_VALUES = frozenset(
     {
-        *_OTHER_NAMES,
+        *_FURTHER_NAMES,
         *("OMP_NUM_THREADS", "OMP_SCHEDULE", "OMP_PROC_BIND", "OMP_PLACES", "OMP_WAIT_POLICY"),
         *("OMP_STACKSIZE", "OMP_THREAD_LIMIT", "OMP_MAX_ACTIVE_LEVELS", "OMP_DYNAMIC"),
         *("MKL_NUM_THREADS", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "MKL_THREADING_LAYER"),

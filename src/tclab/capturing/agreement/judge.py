@@ -18,7 +18,7 @@ from tclab.text.scrub import scrub
 #: Properties of a tensor, in the order in which they are compared. Only the first one that differs
 #: is reported.
 _FACTS = ("type", "dtype", "shape")
-_MORE = ("strides", "aliasing", "requires_grad")
+_FURTHER_FACTS = ("strides", "aliasing", "requires_grad")
 
 
 @dataclass
@@ -90,7 +90,7 @@ def compare_observations(
     held.differences += _list_missing(eager.results, compiled.results)
     held.differences += _list_missing(eager.state, compiled.state)
     order = {name: at for at, name in enumerate([*eager.results, *eager.state])}
-    held.differences.sort(key=lambda each: (each.what in _MORE,
+    held.differences.sort(key=lambda each: (each.what in _FURTHER_FACTS,
                                             order.get(each.where, len(order))))  # fmt: skip
     return held
 
@@ -132,7 +132,7 @@ def _compare_value(
         findings.differences.append(
             Difference(name, "values", _format_value(eager.data), _format_value(compiled.data))
         )
-    for each in _MORE:
+    for each in _FURTHER_FACTS:
         if eager.facts.get(each) != compiled.facts.get(each):
             findings.differences.append(_fact_difference(name, each, eager, compiled))
 

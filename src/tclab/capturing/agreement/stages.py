@@ -24,7 +24,7 @@ STAGES = {
     "aot_eager_decomp_partition": "the decompositions or the partitioner",
     "inductor": "Inductor",
 }
-_NOT_FROZEN = (
+_WITHOUT_FREEZING = (
     "without torch._inductor.config.freezing, which writes the weights of the first call into the "
     "code"
 )
@@ -44,7 +44,7 @@ WORKAROUNDS: dict[str, dict[str, Any]] = {
 
 def _list_workarounds() -> Iterator[tuple[str, dict[str, Any]]]:
     if compiler.freezes_weights():
-        yield _NOT_FROZEN, {"options": {"freezing": False}}
+        yield _WITHOUT_FREEZING, {"options": {"freezing": False}}
     yield from WORKAROUNDS.items()
 
 

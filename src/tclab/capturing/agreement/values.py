@@ -18,11 +18,11 @@ from tclab.capturing.torch_private import compiler
 from tclab.text import user_lines
 
 #: PyTorch's own attributes of every module, except those that contain tensors and modules.
-_OF_EVERY_MODULE = frozenset(vars(torch.nn.Module())) | {
+_MODULE_ATTRIBUTES = frozenset(vars(torch.nn.Module())) | {
     "_is_torch_compile",
     "_torchdynamo_wrapper_id",
 }
-_PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
+_PLAIN_TENSOR_TYPES = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 _TABLES = ("_parameters", "_buffers", "_modules")
 SIMPLE = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, torch.Size)
 
@@ -75,7 +75,7 @@ def _parts_of_module(module: torch.nn.Module) -> Iterator[tuple[str, Any]]:
     for table in _TABLES:
         yield from ((f".{name}", inner) for name, inner in list(own.get(table, {}).items()))
     for name, inner in list(own.items()):
-        if name not in _OF_EVERY_MODULE:
+        if name not in _MODULE_ATTRIBUTES:
             yield f".{name}", inner
 
 
@@ -118,7 +118,7 @@ def _is_strided(tensor: torch.Tensor) -> bool:
     """Return whether a tensor is a plain view of its storage: it is not sparse, not quantized, and
     no wrapper of other tensors.
     """
-    plain = type(tensor) in _PLAIN or (
+    plain = type(tensor) in _PLAIN_TENSOR_TYPES or (
         type(tensor).__torch_dispatch__ is torch.Tensor.__torch_dispatch__
         and not isinstance(tensor, torch.nn.Parameter)
     )
@@ -137,7 +137,7 @@ def _copy_tensor(
     new = whole.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
     if isinstance(tensor, torch.nn.Parameter):
         new = torch.nn.Parameter(new, tensor.requires_grad)
-    elif type(tensor) not in _PLAIN:
+    elif type(tensor) not in _PLAIN_TENSOR_TYPES:
         new = new.as_subclass(type(tensor))
     if tensor.requires_grad and (new.is_floating_point() or new.is_complex()):
         new.requires_grad_()

@@ -17,7 +17,7 @@ _PARTIAL = "embedding index index_select gather take _unsafe_index embedding_bag
 #: Operators that read only the parts of their first input that their indices name.
 PARTIAL = frozenset(f"aten.{name}" for name in _PARTIAL.split())
 #: Operators that write to a part of an input, which is also their result.
-_IN_PLACE = ("copy_", "index_put", "scatter", "select_scatter", "slice_scatter")
+_PARTIAL_WRITES = ("copy_", "index_put", "scatter", "select_scatter", "slice_scatter")
 
 
 class Traffic:
@@ -118,4 +118,4 @@ def _writes_a_part(node: Node) -> bool:
     input.
     """
     name = operator_name(node).partition(".")[2]
-    return name.startswith(_IN_PLACE) or (name.endswith("_") and not name.endswith("__"))
+    return name.startswith(_PARTIAL_WRITES) or (name.endswith("_") and not name.endswith("__"))

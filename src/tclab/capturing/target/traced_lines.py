@@ -12,7 +12,7 @@ from tclab.model import SourceLine
 from tclab.text import user_lines
 from tclab.text.scrub import scrub
 
-_UNKNOWN = "line unknown"
+_UNKNOWN_LINE = "line unknown"
 
 
 def find_line_of_node(node: fx.Node) -> str:
@@ -31,7 +31,7 @@ def _innermost_line(stack: Sequence[SourceLine]) -> str:
     none.
     """
     lines = user_lines.select_user_lines_or_all(stack, lambda line: line.file)
-    return next(map(_add_code, reversed(lines)), _UNKNOWN)
+    return next(map(_add_code, reversed(lines)), _UNKNOWN_LINE)
 
 
 def _dynamo_stack() -> tuple[SourceLine, ...]:

@@ -26,7 +26,7 @@ NAMES = (
     Private("torch._inductor.decomposition", "select_decomp_table", "Inductor's decompositions"),
 )
 
-_WIDE = {
+_WIDER_DTYPES = {
     torch.float16: torch.float64,
     torch.bfloat16: torch.float64,
     torch.float32: torch.float64,
@@ -115,12 +115,12 @@ class Float64Mode(TorchDispatchMode):
         )  # fmt: skip
 
     def _widen(self, value: Any) -> Any:
-        if isinstance(value, torch.dtype) and value in _WIDE:
+        if isinstance(value, torch.dtype) and value in _WIDER_DTYPES:
             self.eps = max(self.eps, torch.finfo(value).eps)
-            return _WIDE[value]
-        if isinstance(value, torch.Tensor) and value.dtype in _WIDE:
+            return _WIDER_DTYPES[value]
+        if isinstance(value, torch.Tensor) and value.dtype in _WIDER_DTYPES:
             self.eps = max(self.eps, torch.finfo(value.dtype).eps)
-            return value.to(_WIDE[value.dtype])
+            return value.to(_WIDER_DTYPES[value.dtype])
         return value
 
     def _add_noise(self, value: Any) -> Any:

@@ -55,7 +55,7 @@ _NUMBERS = (
 _METRICS = (names.METRICS, "bwd_compilation_metrics")
 #: The fields that are kept of an event for Chrome's trace viewer, because there are many such
 #: events.
-_OF_CHROME = ("name", "ph", "ts", "pid", "tid")
+_CHROME_FIELDS = ("name", "ph", "ts", "pid", "tid")
 
 #: Record → the field with a stack whose frames name files by number.
 _STACKS: dict[str, str] = {names.START: "stack", names.CREATED_SYMBOL: "user_stack"}
@@ -151,7 +151,7 @@ def _shorten(event: Event[Any]) -> Event[Any]:
     gets its present name.
     """
     if event.name == names.CHROME:
-        data = {key: event.data[key] for key in _OF_CHROME if key in event.data}
+        data = {key: event.data[key] for key in _CHROME_FIELDS if key in event.data}
         return replace(event, data=data, payload="")
     if event.name == _KERNEL_NODES:
         nodes = _read_kernel_nodes(event.payload)

@@ -28,7 +28,7 @@ _SIGNALS = {
 }
 #: The highest `si_code` of a signal that a process sent. The child also gets a signal from the
 #: terminal, but not one from a process.
-_FROM_PROCESS = 0
+_HIGHEST_PROCESS_CODE = 0
 #: Seconds between checks of a child, and seconds that it has to exit after its work.
 _POLL, _GRACE = 0.5, 5.0
 
@@ -89,7 +89,7 @@ def _wait(child: int, pipe_in: int) -> tuple[int | None, int, set[int]]:
                 return last, os.waitstatus_to_exitcode(status), received
             continue
         received.add(came.si_signo)
-        if came.si_code <= _FROM_PROCESS:
+        if came.si_code <= _HIGHEST_PROCESS_CODE:
             os.kill(child, came.si_signo)
 
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 DEFAULT, GRAPHS = "default", "reduce-overhead"
 _ROUNDS = 11
 #: The seconds of one mode's turn in a round. A turn has at least one pass over the calls.
-_TURN = 0.1
+_TURN_SECONDS = 0.1
 #: The seconds that one mode may take until it is compiled and warm, and those for one turn.
-_PREPARE, _ANSWER = 300.0, 120.0
+_PREPARE_SECONDS, _ANSWER_SECONDS = 300.0, 120.0
 #: The rounds end after this many seconds.
 SECONDS = 60.0
 
@@ -43,8 +43,8 @@ class _MeasuredMode:
 
     def time(self) -> bool:
         """Measure one round of this mode; return whether the process answered."""
-        repetitions = max(1, min(10_000, round(_TURN / max(self.prepared.warm, 1e-7))))
-        answer = self.process.ask(repetitions, _ANSWER)
+        repetitions = max(1, min(10_000, round(_TURN_SECONDS / max(self.prepared.warm, 1e-7))))
+        answer = self.process.ask(repetitions, _ANSWER_SECONDS)
         if isinstance(answer, Round):
             self.rounds.append(answer)
         return isinstance(answer, Round)
@@ -106,9 +106,9 @@ def _prepare_mode(
         process = ChildProcess("tclab.explain.measure.child", {"TORCHINDUCTOR_CACHE_DIR": cache})
         try:
             wanted = MeasureRequest(os.getcwd(), request, mode, options)
-            answer = process.ask(wanted, _PREPARE)
+            answer = process.ask(wanted, _PREPARE_SECONDS)
             if not isinstance(answer, Prepared):
-                late = f"the process ended, or it was not ready after {_PREPARE:.0f} s"
+                late = f"the process ended, or it was not ready after {_PREPARE_SECONDS:.0f} s"
                 answer = Prepared(problem=late)
             yield _MeasuredMode(mode, process, answer)
         finally:

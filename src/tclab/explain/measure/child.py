@@ -18,7 +18,7 @@ from tclab.model import EAGER
 from tclab.system.processes import request_signal_at_parent_death
 
 #: The calls are warm once the last three passes over them were about as fast as the fastest pass.
-_FEWEST, _MOST, _STEADY = 4, 24, 1.25
+_FEWEST_PASSES, _MOST_PASSES, _STEADY_RATIO = 4, 24, 1.25
 #: Seconds after which the calls count as warm.
 _WARM_SECONDS = 20.0
 
@@ -85,7 +85,7 @@ def _prepare(run: Callable[[], None]) -> Prepared:
     first = time_round(run, 1).seconds
     times: list[float] = []
     began = time.monotonic()
-    while len(times) < _MOST and not (len(times) >= _FEWEST and _is_steady(times)):
+    while len(times) < _MOST_PASSES and not (len(times) >= _FEWEST_PASSES and _is_steady(times)):
         times.append(time_round(run, 1).seconds)
         if time.monotonic() - began > _WARM_SECONDS and len(times) >= 2:
             break
@@ -98,7 +98,7 @@ def _prepare(run: Callable[[], None]) -> Prepared:
 
 
 def _is_steady(times: list[float]) -> bool:
-    return max(times[-3:]) <= _STEADY * min(times)
+    return max(times[-3:]) <= _STEADY_RATIO * min(times)
 
 
 def time_round(run: Callable[[], None], repetitions: int) -> Round:

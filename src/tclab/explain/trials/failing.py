@@ -21,7 +21,7 @@ _EARLIER_STAGES = {
     "Inductor": "backend='aot_eager' compiles it, without kernels",
 }
 #: The module of the errors that Inductor raises.
-_OF_INDUCTOR = "torch._inductor.exc."
+_INDUCTOR_ERRORS = "torch._inductor.exc."
 _NO_FUSION = Remedy(
     "compile without fusion, options={'max_fusion_size': 1}: Inductor's fusion is at fault, and "
     "not your code",
@@ -82,7 +82,7 @@ def diagnose(runner: TrialRunner, place: str = "", error: str = "") -> Diagnosis
     another reason.
     """
     tried = _find_failing_stage(runner)
-    stage = "Inductor" if tried and _OF_INDUCTOR in error else tried
+    stage = "Inductor" if tried and _INDUCTOR_ERRORS in error else tried
     workaround = _EARLIER_STAGES.get(stage, "") if stage == tried else ""
     found = _diagnose_stage(runner, place, stage, workaround)
     if found.stage != "Inductor" or find_line_number(place):

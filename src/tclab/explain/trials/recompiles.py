@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tclab.model import SourceLine
 
 #: A recompile limit that is too high for a trial to reach.
-_NO_LIMIT = 64
+_UNREACHABLE_LIMIT = 64
 #: The most remedies that help to list in a report.
 _MOST_REMEDIES = 2
 
@@ -213,7 +213,7 @@ def _list_remedies(function: _Function, subject: Subject, runner: TrialRunner) -
             said = f"Mark the argument with torch._dynamo.mark_dynamic({what}, {at})."
             yield Remedy(said, arguments=f"mark {what} {at}")
         yield _DETACHED
-        yield _NOT_STATIC
+        yield _UNMARK_STATIC
     if any("requires_grad mismatch. expected requires_grad=0" in each for each in function.guards):
         yield _GRADIENTS
     states = [match for guard in function.guards if (match := _STATE.match(guard))]
@@ -234,10 +234,10 @@ def _list_remedies(function: _Function, subject: Subject, runner: TrialRunner) -
             yield _UNSPECIALISED
     if function.limited and subject.own:
         yield _ISOLATED
-        yield _WHOLE
+        yield _COMPILE_WHOLE
     if function.limited:
         said = "Raise torch._dynamo.config.recompile_limit to the number of compiles."
-        yield Remedy(said, settings={"recompile_limit": _NO_LIMIT})
+        yield Remedy(said, settings={"recompile_limit": _UNREACHABLE_LIMIT})
 
 
 _DYNAMIC = Remedy(
@@ -249,7 +249,7 @@ _DETACHED = Remedy(
     options={"dynamic": True},
     arguments="detach",
 )
-_NOT_STATIC = Remedy(
+_UNMARK_STATIC = Remedy(
     "Set torch._dynamo.config.force_parameter_static_shapes = False and compile with dynamic=True.",
     options={"dynamic": True},
     settings={"force_parameter_static_shapes": False},
@@ -270,7 +270,7 @@ _ISOLATED = Remedy(
     "its own.",
     own={"isolate_recompiles": True},
 )
-_WHOLE = Remedy("Compile the whole once, in place of its parts.", whole=True)
+_COMPILE_WHOLE = Remedy("Compile the whole once, in place of its parts.", whole=True)
 
 
 def _list_arguments(subject: Subject) -> set[str]:

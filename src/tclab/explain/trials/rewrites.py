@@ -126,21 +126,23 @@ def _make_remedy(description: str, line: int, code: str) -> Remedy:
     return Remedy(description, lines={line: code}, backend="inductor")
 
 
-def indent_like(code: str, like: str) -> str:
-    """Return code with the indentation of the line `like`."""
-    return like[: len(like) - len(like.lstrip())] + code
+def indent_like(code: str, template_line: str) -> str:
+    """Return code with the indentation of the line `template_line`."""
+    return template_line[: len(template_line) - len(template_line.lstrip())] + code
 
 
-def move_compiles(text: str, failing: int) -> Iterator[Remedy]:
-    """Yield remedies that each move a statement with torch.compile from before line `failing` to
-    after it.
+def move_compiles(text: str, failing_line: int) -> Iterator[Remedy]:
+    """Yield remedies. Each of them moves a statement with torch.compile from before the line
+    `failing_line` to after this line.
     """
     lines = text.splitlines()
-    for number, line in enumerate(lines[: failing - 1], 1):
-        if "torch.compile(" in line and _indent(line) == _indent(lines[failing - 1]):
-            said = f"move `{line.strip()}` (line {number}) behind line {failing}"
+    for number, line in enumerate(lines[: failing_line - 1], 1):
+        if "torch.compile(" in line and _indent(line) == _indent(lines[failing_line - 1]):
+            said = f"move `{line.strip()}` (line {number}) behind line {failing_line}"
             blank = indent_like("pass", line)
-            yield Remedy(said, lines={number: blank, failing: f"{lines[failing - 1]}\n{line}"})
+            yield Remedy(
+                said, lines={number: blank, failing_line: f"{lines[failing_line - 1]}\n{line}"}
+            )
 
 
 # torch.compile(optimizer.step, dynamic=False)

@@ -16,7 +16,7 @@ _TRANSFORMS = ("grad", "grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hess
 _QUESTIONS = ("is_compiling", "is_dynamo_compiling", "is_torchdynamo_compiling")
 #: The names of transforms that take the values together with the function, instead of returning a
 #: function.
-_AT_ONCE = ("vjp", "jvp")
+_IMMEDIATE_TRANSFORMS = ("vjp", "jvp")
 
 
 def list_rewrites(text: str, first: int = 0) -> list[Remedy]:
@@ -115,7 +115,7 @@ def _remove_transform(
                 said = f"{cause}; use torch.autograd.grad in its place: {new}"
                 yield _make_remedy(said, at, _replace_expression(lines[at - 1], call, new))
     # vjp(function, *primals) differentiates at once; grad(function) returns a function
-    left_out = transform.func if _last_name(transform.func) in _AT_ONCE else transform
+    left_out = transform.func if _last_name(transform.func) in _IMMEDIATE_TRANSFORMS else transform
     new = f"torch.compiler.disable({ast.unparse(left_out)})"
     yield _make_remedy(
         f"{cause}; leave it out of the compile: {new}",

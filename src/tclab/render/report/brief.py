@@ -14,7 +14,7 @@ MOST_BYTES = 4096
 _MOST_CHARACTERS = 360
 #: The most lines of one finding.
 _MOST_LINES = 4
-_NEXT = "the same command with --format html -o REPORT.html for every stage, or --format json"
+_NEXT_STEP = "the same command with --format html -o REPORT.html for every stage, or --format json"
 
 
 def text(report: Report) -> str:
@@ -44,7 +44,7 @@ def _make_fields(report: Report, finding_count: int) -> dict[str, object]:
         "findings": [_encode_finding(each) for each in report.findings[:finding_count]],
         "left_out": len(report.findings) - finding_count,
         "missing": [_cut(text) for text, _ in words.gaps(report)][:2],
-        "next": _NEXT,
+        "next": _NEXT_STEP,
     }
 
 

@@ -42,7 +42,7 @@ CHUNK_LINES = 50
 MOST_ORIGINS = 3
 
 #: Operators and punctuation get no colour: they would be half of all markup.
-_PLAIN = frozenset({"o", "p"})
+_PLAIN_CLASSES = frozenset({"o", "p"})
 
 #: The greatest and the smallest width that a column asks for, in characters.
 _WIDEST, NARROWEST = 72, 30
@@ -91,7 +91,7 @@ def _draw_marked(panes: Panes, pane: int) -> MarkedCode:
     text, start = visible_code(listing), panes.index.starts[pane]
     noise_lines = find_noise(listing.stage, text, listing.links)
     lines = []
-    for offset, html in enumerate(highlight.lines(text, listing.language, _PLAIN)):
+    for offset, html in enumerate(highlight.lines(text, listing.language, _PLAIN_CLASSES)):
         number = offset + listing.first_line
         ident = NOTHING
         if start + offset in panes.linked_lines:

@@ -16,7 +16,7 @@ from tclab.site.remote import bundle
 from tclab.system.project import project_root
 
 _ABOUT = "The command where neither click nor rich is installed."
-_MORE = "Every other command needs click and rich: pip install 'torch-compile-lab[explain]'"
+_INSTALL_STEP = "Every other command needs click and rich: pip install 'torch-compile-lab[explain]'"
 
 
 def main(argv: list[str]) -> int:
@@ -27,7 +27,7 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tclab",
         description=_ABOUT,
-        epilog=_MORE,
+        epilog=_INSTALL_STEP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(dest="command", required=True)

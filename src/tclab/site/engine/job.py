@@ -27,7 +27,7 @@ from tclab.site.store.local_runs import Lock
 from tclab.system import imports, installed, machine, opened_files, paths
 from tclab.text.scrub import scrub, strip_terminal_codes
 
-_FULL = 4096  # bytes of a page, the smallest unit in which a file is stored
+_PAGE_BYTES = 4096  # bytes of a page, the smallest unit in which a file is stored
 _KEPT_BYTES = 64 * 1024  # the bytes that are kept of a stream that exceeded its limit
 
 
@@ -221,7 +221,7 @@ class Job:
 def _is_full(folder: Path) -> bool:
     """Return whether the disk is full. If it is, the last writes of a process may be missing."""
     with contextlib.suppress(OSError):
-        return shutil.disk_usage(folder).free < _FULL
+        return shutil.disk_usage(folder).free < _PAGE_BYTES
     return False
 
 

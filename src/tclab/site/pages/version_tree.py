@@ -34,7 +34,7 @@ from tclab.site.pages.site.compact import compact
 #: Files that pages name only in attributes, so that a version can use another version's copy.
 _SHARED_FILE = re.compile(r"(downloads|assets)/(?!javascripts/workers/).*")
 #: Files that are left out: languages that the search does not use, and files only for debuggers.
-_LEFT_OUT = re.compile(r"assets/javascripts/lunr/.*|.*\.map|404\.html|sitemap\.xml(\.gz)?")
+_OMITTED_FILE = re.compile(r"assets/javascripts/lunr/.*|.*\.map|404\.html|sitemap\.xml(\.gz)?")
 
 _LINE = re.compile(r'#([\w.-]+-L\d+)"')
 _TITLE = re.compile(
@@ -59,7 +59,7 @@ class Site:
         """Paths within the site, without the files that no reader needs."""
         paths = (path for path in self.folder.rglob("*") if path.is_file())
         names = sorted(path.relative_to(self.folder).as_posix() for path in paths)
-        return [name for name in names if not _LEFT_OUT.fullmatch(name)]
+        return [name for name in names if not _OMITTED_FILE.fullmatch(name)]
 
     @cached_property
     def pages(self) -> set[str]:

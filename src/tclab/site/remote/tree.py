@@ -83,13 +83,15 @@ def _project_files(root: Path) -> Iterator[Path]:
         folders[:] = [name for name in folders if name != "__pycache__"]
         yield from (Path(folder, name) for name in names if not name.endswith(".pyc"))
     for folder, folders, names in os.walk(root / "records"):
-        folders[:] = [n for n in folders if n[0] != "." and Path(folder, n) != root / _BIG]
+        folders[:] = [
+            n for n in folders if n[0] != "." and Path(folder, n) != root / _LARGE_RECORDS
+        ]
         if "run.json" not in names:
             yield from (Path(folder, name) for name in names if not name.startswith("."))
 
 
 # These records take megabytes. The few snippets that read them name them in their header.
-_BIG = "records/versions"
+_LARGE_RECORDS = "records/versions"
 
 
 def _package_files() -> Iterator[Path]:

@@ -30,7 +30,7 @@ _CODE, _OUTSIDE = "tclab/", "$PYTHONPATH/"
 #: list, and a list does not name the first file of its process, which is ``__main__``. The engine,
 #: which runs in another process, decides which variables reach a run and which part of its output
 #: is kept.
-_ALWAYS = (
+_ALWAYS_DEPENDENCIES = (
     *("tclab/capturing/", "tclab/site/engine/worker/process.py"),
     *("tclab/site/engine/variables.py", "tclab/site/engine/job.py"),
 )
@@ -67,7 +67,7 @@ def dependency_digests(
     own |= {_name(path.resolve(), root): path for path in snippet.includes}
     read = {*opened_files, *_named_files(snippet, own, root)} - {snippet.path.resolve()}
     own |= {_name(path, root): path for path in read if _is_read(path, root, began)}
-    code = {name for name in package if name in own or name.startswith(_ALWAYS)}
+    code = {name for name in package if name in own or name.startswith(_ALWAYS_DEPENDENCIES)}
     digests = {
         name: _digest_before(began, path)
         for name, path in own.items()

@@ -12,7 +12,7 @@ from tclab.workshop.bench.case import AUTOTUNE, DEFAULT, DESCENT, DYNAMIC, EAGER
 from tclab.workshop.bench.sizes import BATCHES, CEILINGS, KERNELS, LENGTHS, MODELS, TimedModel
 
 NAMES = ("ceilings", "kernels", "sweeps", "models", "cpu")
-_PLAIN = (EAGER, DEFAULT, GRAPHS)
+_PLAIN_MODES = (EAGER, DEFAULT, GRAPHS)
 #: Modes that time candidates while they compile.
 _TUNED_MODES = (AUTOTUNE, DESCENT)
 #: The scales of sizes: for a GPU, for a CPU, for a test.
@@ -53,7 +53,7 @@ def _list_kernels(scale: str) -> Iterator[Step]:
 def _kernel_cases(scale: str) -> Iterator[Case]:
     for name, kernel in KERNELS.items():
         for label, size in kernel.sizes[scale].items():
-            modes = (*_PLAIN, *kernel.other_modes, *_TUNED_MODES)
+            modes = (*_PLAIN_MODES, *kernel.other_modes, *_TUNED_MODES)
             yield Case(
                 f"kernels/{name}@{label}", f"functions.kernels:{name}", "kernel", modes, size
             )
@@ -62,7 +62,7 @@ def _kernel_cases(scale: str) -> Iterator[Case]:
 def _list_sweeps(scale: str) -> Iterator[Step]:
     """Yield one model at each batch, and one at each length of its texts."""
     cases = [_batch_case(batch, scale) for batch in BATCHES[scale]]
-    yield from ((case, _PLAIN) for case in cases)
+    yield from ((case, _PLAIN_MODES) for case in cases)
     yield from ((case, case.modes) for case in (_length_case(n, scale) for n in LENGTHS[scale]))
     yield from ((case, (EAGER, AUTOTUNE)) for case in cases)
 
@@ -71,7 +71,7 @@ def _batch_case(batch: int, scale: str) -> Case:
     size: dict[str, int | str] = {"batch": batch}
     if scale != "gpu":
         size |= {"width": 64, "layers": 2}
-    name, modes = f"sweep/feed_forward@{batch}", (*_PLAIN, AUTOTUNE)
+    name, modes = f"sweep/feed_forward@{batch}", (*_PLAIN_MODES, AUTOTUNE)
     return Case(name, "models.torch_models:feed_forward", "sweep", modes, size)
 
 
@@ -79,7 +79,7 @@ def _length_case(tokens: int, scale: str) -> Case:
     size: dict[str, int | str] = {"batch": 4, "tokens": tokens}
     if scale != "gpu":
         size["tiny"] = 1
-    modes = (*_PLAIN, DYNAMIC)
+    modes = (*_PLAIN_MODES, DYNAMIC)
     return Case(
         f"length/transformer@{tokens}", "models.torch_models:lengths", "length", modes, size
     )
@@ -90,7 +90,7 @@ def _list_models(scale: str) -> Iterator[Step]:
     training = [_model_case(m, "training", scale, m.train) for m in MODELS if m.train]
     single = [_model_case(m, "inference", scale, 1) for m in MODELS]
     for group in (large, training, single):
-        yield from ((case, _PLAIN) for case in group)
+        yield from ((case, _PLAIN_MODES) for case in group)
     for group in (large, training, single):
         yield from ((case, (EAGER, AUTOTUNE)) for case in group)
 
@@ -101,7 +101,7 @@ def _model_case(model: TimedModel, phase: str, scale: str, batch: int) -> Case:
         size["tiny"] = 1
     builder = model.builder if phase == "inference" else f"{model.builder}_training"
     name = f"{phase}/{model.name}@{size['batch']}"
-    return Case(name, builder, phase, (*_PLAIN, AUTOTUNE), size, model.needs)
+    return Case(name, builder, phase, (*_PLAIN_MODES, AUTOTUNE), size, model.needs)
 
 
 def _list_cpu_steps(scale: str) -> Iterator[Step]:

@@ -27,7 +27,7 @@ from tclab.system import processes
 #: A function that runs the job of a folder in the current process.
 Fork = Callable[[Path], NoReturn]
 
-_NO_PROCESS = 70  # the exit status of a process that failed before it ran the snippet
+_NOT_STARTED_STATUS = 70  # the exit status of a process that failed before it ran the snippet
 
 
 class _StopRequested(BaseException):
@@ -117,7 +117,7 @@ def _become_snippet(folder: Path, request: JobRequest, fork: Fork | None, parent
         command = [sys.executable, "-m", "tclab.site.engine.worker.process", str(folder)]
         os.execve(sys.executable, command, _merge_variables(request["variables"]))
     finally:
-        os._exit(_NO_PROCESS)
+        os._exit(_NOT_STARTED_STATUS)
 
 
 def _merge_variables(changes: dict[str, str | None]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from tclab.site.engine.worker.protocol import JobFile
 from tclab.site.snippets import claims, quantifiers
 
 #: PyTorch's backends that run a graph without compiling code for it.
-_WITHOUT_CODE = ("eager", "aot_eager", "aot_eager_decomp_partition")
+_BACKENDS_WITHOUT_CODE = ("eager", "aot_eager", "aot_eager_decomp_partition")
 
 #: Modules of backends that compile code themselves: the ``aot_autograd`` backends, and a capture's
 #: backend for a GPU.
@@ -78,7 +78,7 @@ class _Replacement:
 
     def __call__(self, backend: Any) -> Any:
         if isinstance(backend, str):
-            return "inductor" if backend in _WITHOUT_CODE else backend
+            return "inductor" if backend in _BACKENDS_WITHOUT_CODE else backend
         if not callable(backend) or str(backend.__module__).startswith(_OWN_COMPILERS):
             return backend
         made = self._made.setdefault(id(backend), (backend, _AboveInductor(backend)))

@@ -37,11 +37,11 @@ from tclab.system import processes
 
 _TICK = 0.05  # seconds between two checks of the limits
 _START = 60.0  # seconds that a process may take to reach the snippet's first line
-_LAST_WORDS = 2.0  # seconds that a snippet gets to write its line before it is killed
+_LAST_WORDS_SECONDS = 2.0  # seconds that a snippet gets to write its line before it is killed
 # seconds that it gets after faulthandler has written the stack, or if it is far over its memory
 # limit
-_FEW_WORDS = 0.2
-_REST = 4  # after a slow check, pause this many times as long as the check took
+_FEW_WORDS_SECONDS = 0.2
+_PAUSE_FACTOR = 4  # after a slow check, pause this many times as long as the check took
 _FAR_OVER = 1.5  # a process above this multiple of its memory limit gets _FEW_WORDS at most
 _LEAVE_SECONDS = 4.0  # seconds for the keepers to end their snippets after the runner has left
 _MAXRSS = 1 if sys.platform == "darwin" else 1024  # bytes in the unit of ru_maxrss
@@ -150,7 +150,7 @@ class WatchedSnippet:
         yield due
         if due:
             now = time.monotonic()
-            self.next_count[check_name] = now + _REST * max(now - began, _TICK)
+            self.next_count[check_name] = now + _PAUSE_FACTOR * max(now - began, _TICK)
 
     def seconds(self, now: float) -> float:
         """Return the seconds that the snippet has run, without the start of its process."""
@@ -169,13 +169,13 @@ class WatchedSnippet:
         if not (pid := _read(self.folder / "pid")):
             return
         processes.send_signal([int(pid)], signal.SIGUSR2)
-        hurried, end = False, time.monotonic() + _LAST_WORDS
+        hurried, end = False, time.monotonic() + _LAST_WORDS_SECONDS
         while time.monotonic() < end and not _file_size(self.folder / "where"):
             stack, far_over = _file_size(self.folder / "fault"), self._is_far_over()
             if stack and far_over:
                 return
             if not hurried and (stack or far_over):
-                hurried, end = True, time.monotonic() + _FEW_WORDS
+                hurried, end = True, time.monotonic() + _FEW_WORDS_SECONDS
             time.sleep(0.005)
 
     def _is_far_over(self) -> bool:

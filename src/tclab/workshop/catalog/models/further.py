@@ -45,13 +45,13 @@ IMAGES = {
     "repvit_m1": (2, 224),
     "davit_tiny": (2, 224),
 }
-_TWO = {"num_hidden_layers": 2, "vocab_size": 32000}
+_TWO_LAYERS = {"num_hidden_layers": 2, "vocab_size": 32000}
 _HEADS = {"hidden_size": 512, "num_attention_heads": 8}
-_GATED = _TWO | _HEADS | {"intermediate_size": 1408, "num_key_value_heads": 4}
+_GATED = _TWO_LAYERS | _HEADS | {"intermediate_size": 1408, "num_key_value_heads": 4}
 _GPT = {"n_layer": 2, "n_head": 8, "n_embd": 512, "vocab_size": 32000}
 
 TEXT = {
-    "falcon": Network("Falcon", LANGUAGE, _TWO | _HEADS),
+    "falcon": Network("Falcon", LANGUAGE, _TWO_LAYERS | _HEADS),
     "mpt": Network("Mpt", LANGUAGE, {"n_layers": 2, "n_heads": 8, "d_model": 512}),
     "codegen": Network("CodeGen", LANGUAGE, _GPT | {"rotary_dim": 32}),
     "gpt_bigcode": Network("GPTBigCode", LANGUAGE, _GPT),
