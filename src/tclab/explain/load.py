@@ -44,23 +44,25 @@ def is_file(spec: str) -> bool:
 
 @contextmanager
 def import_module(
-    where: str, lines: Mapping[int, str] | None = None, suffix: str = ""
+    file_or_module: str, lines: Mapping[int, str] | None = None, suffix: str = ""
 ) -> Iterator[ModuleType]:
     """Import the file or module. During the block the file can import its neighbours, as if Python
     had been started in the file's folder. `lines`, by number, replace lines of the file. `suffix`
     is appended to the name of the file's module.
     """
-    names_file = where.endswith(".py") or os.sep in where or os.path.isfile(where)
-    path = Path(where).resolve()
+    names_file = (
+        file_or_module.endswith(".py") or os.sep in file_or_module or os.path.isfile(file_or_module)
+    )
+    path = Path(file_or_module).resolve()
     if names_file and not path.is_file():
-        raise BadRequest(where, "no such file", _suggest_file(path))
+        raise BadRequest(file_or_module, "no such file", _suggest_file(path))
     if names_file and path.suffix != ".py":
-        raise BadRequest(where, "it is no Python file", _HOW_TO_NAME)
-    folder, name = _as_module(path) if names_file else (Path.cwd(), where)
+        raise BadRequest(file_or_module, "it is no Python file", _HOW_TO_NAME)
+    folder, name = _as_module(path) if names_file else (Path.cwd(), file_or_module)
     before = list(sys.path)
     sys.path.insert(0, str(folder))
     try:
-        yield _import(where, name, path if names_file else None, lines or {}, suffix)
+        yield _import(file_or_module, name, path if names_file else None, lines or {}, suffix)
     finally:
         sys.path[:] = before
 
@@ -83,7 +85,7 @@ def _as_module(path: Path) -> tuple[Path, str]:
 
 
 def _import(
-    where: str, name: str, path: Path | None, new_lines: Mapping[int, str], suffix: str
+    file_or_module: str, name: str, path: Path | None, new_lines: Mapping[int, str], suffix: str
 ) -> ModuleType:
     own = sys.modules["tclab"]
     try:
@@ -92,12 +94,12 @@ def _import(
                 return importlib.import_module(name)
             return _import_file(name, path, new_lines, suffix)
     except (Exception, SystemExit) as error:
-        raise _import_error(where, name, path, error) from error
+        raise _import_error(file_or_module, name, path, error) from error
     finally:
         if sys.modules.get("tclab") is not own:
             sys.modules["tclab"] = own
             cause = "it replaces the module tclab, which is at work here"
-            raise ExplainError(where, cause, "give your own module another name")
+            raise ExplainError(file_or_module, cause, "give your own module another name")
 
 
 class _EditedFileLoader(SourceFileLoader):
@@ -136,17 +138,19 @@ def _import_file(name: str, path: Path, new_lines: Mapping[int, str], suffix: st
     return module
 
 
-def _import_error(where: str, name: str, path: Path | None, error: BaseException) -> ExplainError:
+def _import_error(
+    file_or_module: str, name: str, path: Path | None, error: BaseException
+) -> ExplainError:
     absent = (error.name or "") if isinstance(error, ModuleNotFoundError) else ""
     if path is None and absent and f"{name}.".startswith(f"{absent}."):
-        return BadRequest(where, f"no module {absent!r}", _suggest_module(absent))
+        return BadRequest(file_or_module, f"no module {absent!r}", _suggest_module(absent))
     if isinstance(error, SyntaxError):
-        at = f"{shorten_path(error.filename or where)}:{error.lineno or '?'}"
+        at = f"{shorten_path(error.filename or file_or_module)}:{error.lineno or '?'}"
         code = f": {error.text.strip()}" if error.text else ""
         return ExplainError(at, f"{type(error).__name__}: {error.msg}{code}", "correct the line")
     what = "sys.exit was called" if isinstance(error, SystemExit) else _describe_with_cause(error)
     return ExplainError(
-        find_user_line(error, path) or where,
+        find_user_line(error, path) or file_or_module,
         f"it cannot be imported: {what}",
         _import_advice(error, path, name),
     )
@@ -236,7 +240,7 @@ def shorten_path(file: str) -> str:
     return file.removeprefix(here) if file.startswith(here) else scrub(file)
 
 
-def find_object(module: ModuleType, name: str, where: str) -> Any:
+def find_object(module: ModuleType, name: str, file_or_module: str) -> Any:
     """Return the object `name` of a module; the name can have dots. Raises BadRequest, which
     suggests the nearest name, if there is none.
     """
@@ -245,7 +249,9 @@ def find_object(module: ModuleType, name: str, where: str) -> Any:
         try:
             value = getattr(value, part)
         except AttributeError:
-            raise BadRequest(where, f"there is no {name!r}", _suggest_name(value, part)) from None
+            raise BadRequest(
+                file_or_module, f"there is no {name!r}", _suggest_name(value, part)
+            ) from None
     return value
 
 

@@ -66,7 +66,7 @@ class Subject:
 
 def find(
     module: ModuleType,
-    where: str,
+    file_or_module: str,
     name: str,
     specs: Sequence[Spec],
     *,
@@ -77,11 +77,11 @@ def find(
     `compile_calls` are the calls of torch.compile at import; those that a factory makes are added
     when the factory is called.
     """
-    place = f"{where}:{name}"
-    given = find_object(module, name, where)
+    place = f"{file_or_module}:{name}"
+    given = find_object(module, name, file_or_module)
     value, remarks = _find_callable(given, place, own_inputs=bool(specs) or has_examples(module))
     inner = strip_compile(value, place)
-    calls = _make_calls(module, where, inner, specs, place, grad)
+    calls = _make_calls(module, file_or_module, inner, specs, place, grad)
     function = inner.forward if is_module(inner) else inner
     inputs.check_fit(function, calls(), place)
     remarks = (*remarks, *_generator_remark(function))
@@ -195,8 +195,14 @@ def _call_factory(function: Any, place: str) -> tuple[Any, tuple[str, ...]]:
 # --------------------------------------------------------------------------- its calls
 
 
-def _make_calls(module: ModuleType, where: str, value: Any, specs: Sequence[Spec], place: str,
-           grad: bool) -> MakeCalls:  # fmt: skip
+def _make_calls(
+    module: ModuleType,
+    file_or_module: str,
+    value: Any,
+    specs: Sequence[Spec],
+    place: str,
+    grad: bool,
+) -> MakeCalls:
     if specs:
         weights = list(value.parameters()) if is_module(value) else []
         device = weights[0].device if weights else None
@@ -207,8 +213,10 @@ def _make_calls(module: ModuleType, where: str, value: Any, specs: Sequence[Spec
         alone: Calls = [inputs.Call()]
         return lambda: alone
     if has_examples(module):
-        return lambda: inputs.from_examples(module, where)
-    raise inputs.missing(function, place, where if where.endswith(".py") else "the module")
+        return lambda: inputs.from_examples(module, file_or_module)
+    raise inputs.missing(
+        function, place, file_or_module if file_or_module.endswith(".py") else "the module"
+    )
 
 
 def _needs_inputs(function: Callable[..., object]) -> bool:

@@ -22,11 +22,11 @@ def group_alike(processes: Sequence[JobProcess]) -> list[list[JobProcess]]:
     return list(groups.values())
 
 
-def first_difference(one: JobProcess, other: JobProcess) -> tuple[Step, Step]:
+def first_difference(first_process: JobProcess, second_process: JobProcess) -> tuple[Step, Step]:
     """Return the first step in which two processes differ, once of each process; '' for a process
     that has no further step.
     """
-    pairs = zip_longest(list_steps(one), list_steps(other), fillvalue="")
+    pairs = zip_longest(list_steps(first_process), list_steps(second_process), fillvalue="")
     return next((pair for pair in pairs if pair[0] != pair[1]), ("", ""))
 
 

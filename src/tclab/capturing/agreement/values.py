@@ -39,15 +39,15 @@ def walk(value: Any, name: str) -> Iterator[tuple[str, Any]]:
     yield from _walk(value, name, set())
 
 
-def _walk(value: Any, name: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
+def _walk(value: Any, name: str, seen_ids: set[int]) -> Iterator[tuple[str, Any]]:
     if isinstance(value, (torch.Tensor, *SIMPLE)):
         yield name, value
         return
-    if id(value) in seen:
+    if id(value) in seen_ids:
         return
-    seen.add(id(value))
+    seen_ids.add(id(value))
     for part, inner in _list_parts(value):
-        yield from _walk(inner, name + part, seen)
+        yield from _walk(inner, name + part, seen_ids)
 
 
 def _list_parts(value: Any) -> Iterator[tuple[str, Any]]:

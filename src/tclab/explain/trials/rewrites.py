@@ -43,14 +43,14 @@ def _rewrite_node(node: ast.AST, lines: Sequence[str]) -> Iterator[Remedy]:
             yield from _out_of_place(node, target, lines)
 
 
-def _replace_inference_mode(at: int, lines: Sequence[str]) -> Iterator[Remedy]:
+def _replace_inference_mode(line_number: int, lines: Sequence[str]) -> Iterator[Remedy]:
     """Replace inference_mode in ``with torch.inference_mode():`` and
     ``@torch.inference_mode()``.
     """
-    line = lines[at - 1]
+    line = lines[line_number - 1]
     if "inference_mode(" in line:
-        said = f"torch.no_grad() in place of torch.inference_mode() (line {at})"
-        yield _make_remedy(said, at, line.replace("inference_mode(", "no_grad("))
+        said = f"torch.no_grad() in place of torch.inference_mode() (line {line_number})"
+        yield _make_remedy(said, line_number, line.replace("inference_mode(", "no_grad("))
 
 
 def _copy_by_index(

@@ -67,8 +67,8 @@ class Panes:
         line_part = () if line is None else (f"L{line}",)
         return self.options.id(self.names[pane], *line_part)
 
-    def origins(self, line: int, most: int) -> list[Place]:
-        """Return at most `most` origins of `line` in other panes, readable code first.
+    def origins(self, line: int, most_origins: int) -> list[Place]:
+        """Return at most `most_origins` origins of `line` in other panes, readable code first.
 
         A large kernel has thousands of instructions with hundreds of shared origins each, so the
         first origins of each join are cached.
@@ -77,16 +77,18 @@ class Panes:
         origin_places = {
             p
             for join in self.index.origin_joins(line)
-            for p in self._first_origins(join, own_pane, most)
+            for p in self._first_origins(join, own_pane, most_origins)
         }
-        return sorted(origin_places, key=self._sort_key)[:most]
+        return sorted(origin_places, key=self._sort_key)[:most_origins]
 
-    def _first_origins(self, join: int, own_pane: int, most: int) -> tuple[Place, ...]:
-        key = (join, own_pane, most)
+    def _first_origins(self, join: int, own_pane: int, most_origins: int) -> tuple[Place, ...]:
+        key = (join, own_pane, most_origins)
         if key not in self._origin_cache:
             places = map(self.place, self.index.joins[join][0])
             others = (place for place in places if place[0] != own_pane)
-            self._origin_cache[key] = tuple(heapq.nsmallest(most, others, key=self._sort_key))
+            self._origin_cache[key] = tuple(
+                heapq.nsmallest(most_origins, others, key=self._sort_key)
+            )
         return self._origin_cache[key]
 
     def _sort_key(self, place: Place) -> tuple[bool, Place]:

@@ -121,7 +121,10 @@ def _write_jobs(
 
 
 def _record_on_cluster(
-    lab: Project, request: client.RunRequest, cluster: client.ClusterAddress, words: Sequence[str]
+    lab: Project,
+    request: client.RunRequest,
+    cluster: client.ClusterAddress,
+    selectors: Sequence[str],
 ) -> int:
     """Record on a cluster; return the exit status."""
     if not request.snippets:
@@ -133,13 +136,13 @@ def _record_on_cluster(
     with run_views.progress(total, "recording") as on_event, print_results_at_end() as made:
         (outcome,) = client.run_all([request], lab.plan, cluster, on_event=on_event)
         made.update(outcome.runs)
-    refused = print_refused(outcome.refused, words)
+    refused = print_refused(outcome.refused, selectors)
     return refused or int(any(not run.ok for run in made.values()))
 
 
-def _import_runs(lab: Project, path: Path, words: tuple[str, ...]) -> int:
+def _import_runs(lab: Project, path: Path, selectors: tuple[str, ...]) -> int:
     """Import a bundle's runs; return the exit status."""
-    names = [snippet.name for snippet in lab.select(words)] if words else []
+    names = [snippet.name for snippet in lab.select(selectors)] if selectors else []
     imported, refused = bundle_import.import_runs(path, lab.plan, lab.snippets, names)
     print_results(imported)
     return print_refused(refused, ["all"]) or int(any(not run.ok for run in imported.values()))

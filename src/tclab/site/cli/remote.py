@@ -42,7 +42,7 @@ _START_WORKER = "start a worker that has it: tclab worker ADDRESS"
 
 
 def print_refused(
-    reasons: Mapping[str, str], words: Sequence[str], step: str = _START_WORKER
+    reasons: Mapping[str, str], selectors: Sequence[str], step: str = _START_WORKER
 ) -> int:
     """Print the snippets that no worker could run, by reason. Return 1 if the user named some of
     them, else 0.
@@ -54,7 +54,7 @@ def print_refused(
         more = f" and {len(names) - 8} more" if len(names) > 8 else ""
         place = f"{', '.join(names[:8])}{more}"
         terminal.print_error(TclabError(place, f"ran nowhere: {why}", step))
-    return int(bool(reasons and words))
+    return int(bool(reasons and selectors))
 
 
 def run_bundle(jobs: Path, out: Path | None, width: int | None) -> int:

@@ -22,21 +22,23 @@ class AmbiguousName(SnippetError):
 
 
 def select(
-    words: Sequence[str],
+    selectors: Sequence[str],
     all_snippets: Iterable[Snippet],
     unreadable: Mapping[str, SnippetError] = ALL_READABLE,
 ) -> list[Snippet]:
-    """Return the snippets that `words` name, each once, in the order of the words; all snippets if
-    there are no words.
+    """Return the snippets that `selectors` name, each once, in the order of the selectors. Without
+    selectors, return all snippets.
 
-    A word is a snippet's name, the path of its file, a topic, or any beginning of a name
-    (with or without its topic) that only one snippet has. Raises AmbiguousName for any
-    other word, and the error of an `unreadable` snippet that a word names.
+    A selector is a snippet's name, the path of its file, a topic, or any beginning of a name (with
+    or without its topic) that only one snippet has. Raises AmbiguousName for any other selector,
+    and the error of an `unreadable` snippet that a selector names.
     """
     snippets = {s.name: s for s in all_snippets}
-    if not words:
+    if not selectors:
         return list(snippets.values())
-    chosen = [name for word in words for name in _matching_names(word, [*snippets, *unreadable])]
+    chosen = [
+        name for word in selectors for name in _matching_names(word, [*snippets, *unreadable])
+    ]
     for name in chosen:
         if name in unreadable:
             raise unreadable[name]

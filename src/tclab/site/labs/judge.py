@@ -93,8 +93,8 @@ def is_untouched(tree: ast.Module, name: str) -> bool:
     )
 
 
-def _make_unjudged_verdict(exercise: Exercise, state: State, why: str) -> Verdict:
-    return Verdict(exercise.name, exercise.title, state, (), why)
+def _make_unjudged_verdict(exercise: Exercise, state: State, reason: str) -> Verdict:
+    return Verdict(exercise.name, exercise.title, state, (), reason)
 
 
 _HAS_NEED = {"cuda": machine.has_cuda, "cxx": machine.has_cxx, "triton": machine.triton_version}

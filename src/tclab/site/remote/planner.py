@@ -166,11 +166,11 @@ class RemoteWork(Work):
                 worker.member.announcement, requirements
             )
 
-    def _reassign_jobs(self, worker: WorkerState, why: str) -> None:
+    def _reassign_jobs(self, worker: WorkerState, reason: str) -> None:
         """Take back the jobs of a lost worker, so that other workers run them."""
         for task, queued_job in list(worker.running.items()):
             task.cancel()
-            self._retry_or_fail(worker, queued_job, why)
+            self._retry_or_fail(worker, queued_job, reason)
         worker.running.clear()
 
     def _refuse_unmet(self, moment: float) -> None:
@@ -195,10 +195,10 @@ class RemoteWork(Work):
             reasons.setdefault(why, []).append(worker.member.name)
         return "; ".join(f"{_join_names(names)}: {why}" for why, names in reasons.items())
 
-    def _refuse(self, queued_job: QueuedJob, why: str) -> None:
+    def _refuse(self, queued_job: QueuedJob, reason: str) -> None:
         queued_job.job.release()
-        self.refused[queued_job.job.name] = why
-        self.on_event(events.Refused(queued_job.job.name, why=why))
+        self.refused[queued_job.job.name] = reason
+        self.on_event(events.Refused(queued_job.job.name, why=reason))
 
     # ------------------------------------------------------------------ assignment
 
@@ -328,14 +328,14 @@ class RemoteWork(Work):
             return
         self.finish(queued_job.job, run, worker=worker.member.name)
 
-    def _try_other_worker(self, worker: WorkerState, queued_job: QueuedJob, why: str) -> None:
+    def _try_other_worker(self, worker: WorkerState, queued_job: QueuedJob, reason: str) -> None:
         """Queue a refused job for another worker; refuse it if there is none."""
-        queued_job.refusals[worker.member.address] = why
+        queued_job.refusals[worker.member.address] = reason
         queued_job.job.release()
         if self._can_run_elsewhere(queued_job):
             self._queue(queued_job)
         else:
-            self._refuse(queued_job, f"{worker.member.name}: {why}")
+            self._refuse(queued_job, f"{worker.member.name}: {reason}")
 
     def _can_run_elsewhere(self, queued_job: QueuedJob) -> bool:
         """Return whether a worker that has not refused the job can run it."""
@@ -343,15 +343,15 @@ class RemoteWork(Work):
         members = (a for a, worker in self.workers.items() if worker.can_run(key))
         return any(address not in queued_job.refusals for address in members)
 
-    def _retry_or_fail(self, worker: WorkerState, queued_job: QueuedJob, why: str) -> None:
+    def _retry_or_fail(self, worker: WorkerState, queued_job: QueuedJob, reason: str) -> None:
         """Retry a job whose worker was lost or could not run it; fail it after two retries."""
         queued_job.job.release()
         queued_job.failures += 1
-        where = f"{worker.member.name}: {why}"
+        where = f"{worker.member.name}: {reason}"
         hopeless = queued_job.refusals and not self._can_run_elsewhere(queued_job)
         if queued_job.failures <= _RETRIES and not hopeless:
             self.on_event(
-                events.Rescheduled(queued_job.job.name, worker=worker.member.name, why=why)
+                events.Rescheduled(queued_job.job.name, worker=worker.member.name, why=reason)
             )
             self._queue(queued_job)
             return

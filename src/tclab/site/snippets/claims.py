@@ -147,9 +147,9 @@ class ClaimRegister:
         """Note a side of a ``==``, or of a ``!=``, in a claim's test."""
         return self._tally.note_side(part_number, equal, value)
 
-    def break_claim(self, name: str, why: str) -> None:
+    def break_claim(self, name: str, reason: str) -> None:
         """Mark a claim as broken for the rest of the run. The first reason is kept."""
-        self.broken.setdefault(name, why)
+        self.broken.setdefault(name, reason)
 
 
 class _ClaimBlock:

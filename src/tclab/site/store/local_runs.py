@@ -96,11 +96,11 @@ class Store:
         return failed is not None and still_fails(failed.run, snippet, here, package)
 
     def _not_fresh(
-        self, snippet: Snippet, state: State, why: tuple[str, ...], head: Head | None = None
+        self, snippet: Snippet, state: State, reasons: tuple[str, ...], head: Head | None = None
     ) -> Status:
         if (self._failed_folder(snippet.name) / "run.json").exists():
             state = "failed"
-        return Status(snippet, "here", state, why, head=head)
+        return Status(snippet, "here", state, reasons, head=head)
 
     def save(self, run: Run) -> None:
         """Save `run`. A failed run is saved beside the last successful one. Raises StoreError if
@@ -199,11 +199,11 @@ class Store:
             return False
         return (folder / "run.json").exists()
 
-    def _write_error(self, what: str, error: OSError) -> StoreError:
+    def _write_error(self, content: str, error: OSError) -> StoreError:
         reason = error.strerror or str(error)
         return StoreError(
             f"the store {self.path.name}/",
-            f"cannot keep {what}: {reason}",
+            f"cannot keep {content}: {reason}",
             "free some space, make the folder writable, or name another with TCLAB_STORE",
         )
 

@@ -67,10 +67,10 @@ class FileCount:
                 return
         self._last, self._now, self._sizes = self._now, (0, 0), sizes()
 
-    def exceed(self, most_bytes: int, most: int) -> bool:
+    def exceed(self, most_bytes: int, most_files: int) -> bool:
         """Return whether the last count, or the one in progress, is above a limit."""
         counts = self._last, self._now
-        return any(size > most_bytes or number > most for size, number in counts)
+        return any(size > most_bytes or number > most_files for size, number in counts)
 
 
 @dataclass

@@ -28,12 +28,12 @@ from tclab.system.project import project_root
 _PLUGIN = "markdown-exec"
 
 
-def main(words: list[str]) -> int:
+def main(page_words: list[str]) -> int:
     """Build the page that the words name; print its path and its errors."""
     start = time.monotonic()
     try:
         root = project_root()
-        page = find_page(root / "docs", words)
+        page = find_page(root / "docs", page_words)
     except TclabError as error:
         terminal.print_error(error)
         return 2
@@ -57,15 +57,15 @@ def main(words: list[str]) -> int:
     return 1 if problems else 0
 
 
-def find_page(docs: Path, words: list[str]) -> str:
-    """Return the path below `docs` of the page that `words` name. Raises BadRequest unless one page
-    matches.
+def find_page(docs: Path, page_words: list[str]) -> str:
+    """Return the path below `docs` of the page that `page_words` name. Raises BadRequest unless
+    exactly one page matches.
     """
     pages = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
-    place, step = f"PAGE={' '.join(words)}", "make page PAGE=pipeline/guards"
-    if len(words) != 1 or not words[0]:
+    place, step = f"PAGE={' '.join(page_words)}", "make page PAGE=pipeline/guards"
+    if len(page_words) != 1 or not page_words[0]:
         raise BadRequest(place, "name one page, as its path below docs/", step)
-    word = words[0].removeprefix("docs/").removesuffix(".md")
+    word = page_words[0].removeprefix("docs/").removesuffix(".md")
     if f"{word}.md" in pages:
         return f"{word}.md"
     if (docs / f"{word.removesuffix('.ipynb').removesuffix('.py')}.py").is_file():

@@ -163,7 +163,13 @@ def _error_name(message: str) -> str:
     return head if _NAME.fullmatch(head) else ""
 
 
-def links_to_places(names: Iterable[str], index: Concordance, up: str) -> dict[str, list[Place]]:
-    """Map each name that has places to its best places, with `up` before each address."""
+def links_to_places(
+    names: Iterable[str], index: Concordance, path_to_root: str
+) -> dict[str, list[Place]]:
+    """Map each name that has places to its best places, with `path_to_root` before each address."""
     ranked = ((name, index.best_places(name)) for name in names)
-    return {name: [(up + url, words) for url, words in places] for name, places in ranked if places}
+    return {
+        name: [(path_to_root + url, words) for url, words in places]
+        for name, places in ranked
+        if places
+    }

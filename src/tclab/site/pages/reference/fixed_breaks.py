@@ -98,12 +98,12 @@ def anchor(identity: str) -> str:
 
 
 def html(
-    rows: Mapping[str, list[str]], examples_by_id: Mapping[str, list[Example]], up: str
+    rows: Mapping[str, list[str]], examples_by_id: Mapping[str, list[Example]], path_to_root: str
 ) -> Html:
     """Render a fold for each break that has an example.
 
-    `rows` maps each break's id to the kind, the explanation and the hints in the table. `up` leads
-    to the site's root.
+    `rows` maps each break's id to the kind, the explanation and the hints in the table.
+    `path_to_root` leads from the page to the site's root.
     """
     known = {
         identity: known_examples
@@ -111,11 +111,14 @@ def html(
         if identity in rows
     }
     return join(
-        _break_fold(identity, rows[identity], known[identity], up) for identity in sorted(known)
+        _break_fold(identity, rows[identity], known[identity], path_to_root)
+        for identity in sorted(known)
     )
 
 
-def _break_fold(identity: str, row: list[str], shown_examples: list[Example], up: str) -> Html:
+def _break_fold(
+    identity: str, row: list[str], shown_examples: list[Example], path_to_root: str
+) -> Html:
     kind, explanation, hints, *_ = row
     message = next((example.message for example in shown_examples if example.message), None)
     if message:
@@ -124,15 +127,18 @@ def _break_fold(identity: str, row: list[str], shown_examples: list[Example], up
     pieces = [
         tag("p", parts.prose(explanation), id=anchor(identity)),
         tag("ul", *(tag("li", parts.prose(hint)) for hint in advice)) if advice else NOTHING,
-        *(_example_html(identity, i, example, up) for i, example in enumerate(shown_examples)),
+        *(
+            _example_html(identity, i, example, path_to_root)
+            for i, example in enumerate(shown_examples)
+        ),
     ]
     names = ", ".join(dict.fromkeys(example.name for example in shown_examples))
     fold = parts.fold(f"{identity} {kind}: {names}", tag("div", *pieces), search=False)
     return tag("div", fold, class_="tclab tclab-mended")
 
 
-def _example_html(identity: str, number: int, example: Example, up: str) -> Html:
-    link = tag("a", esc(example.name), href=up + example.url)
+def _example_html(identity: str, number: int, example: Example, path_to_root: str) -> Html:
+    link = tag("a", esc(example.name), href=path_to_root + example.url)
     sides = [("breaks", example.before), ("mended", example.after)]
     codes = [_code_html(f"{identity}-{number}-{side}", side, code) for side, code in sides if code]
     return join([tag("p", tag("strong", link)), tag("div", *codes, class_="tclab-sides")])

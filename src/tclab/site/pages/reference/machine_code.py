@@ -63,8 +63,8 @@ def _search_group(table: Table) -> Group:
     return Group(table.name, table.title, "", tuple(entries))
 
 
-def _page_link(up: str, url: str) -> tuple[str, str]:
-    return up + url, PurePosixPath(url).stem.replace("-", " ")
+def _page_link(path_to_root: str, url: str) -> tuple[str, str]:
+    return path_to_root + url, PurePosixPath(url).stem.replace("-", " ")
 
 
 def _collect_opcodes(book: Book, stage: str) -> dict[str, _OpcodeUse]:

@@ -54,11 +54,12 @@ _ARROW_LABELS = (("all hold", 208, 40), ("none fits: compile", 40, 70))
 _ARROWHEAD = "M-5 -4L0 0L-5 4"
 
 
-def drawing(highlighted: Any, up: str, place: str) -> Html:
+def drawing(highlighted: Any, path_to_root: str, place: str) -> Html:
     """Return the drawing with the boxes called `highlighted`, a name or several; '' if nothing is
     highlighted.
 
-    `up` leads from the page to the site's root. Raises PageError at `place` for an unknown name.
+    `path_to_root` leads from the page to the root of the site. Raises PageError at `place` for an
+    unknown name.
     """
     names = [highlighted] if isinstance(highlighted, str) else [*(highlighted or ())]
     for name in names:
@@ -70,7 +71,7 @@ def drawing(highlighted: Any, up: str, place: str) -> Html:
     svg = tag(
         "svg",
         *_draw_arrows(),
-        *(_draw_box(box, up, name in names) for name, box in BOXES.items()),
+        *(_draw_box(box, path_to_root, name in names) for name, box in BOXES.items()),
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {WIDTH} {HEIGHT}",
         role="group",
@@ -92,12 +93,12 @@ def _draw_arrows() -> Iterator[Html]:
         yield tag("text", esc(text), x=x, y=y)
 
 
-def _draw_box(box: Box, up: str, highlighted: bool) -> Html:
+def _draw_box(box: Box, path_to_root: str, highlighted: bool) -> Html:
     """Return a box with a link to its chapter; `highlighted` if it is the page's chapter."""
     frame = markup(
         '<rect x="{}" y="{}" width="{}" height="{}" rx="4"/>', box.x, box.y, box.width, box.height
     )
     middle, line = box.x + box.width // 2, box.y + box.height // 2 + 4
     label = tag("text", esc(box.label), x=middle, y=line, text_anchor="middle")
-    link = f"{up}pipeline/{box.page}.html"
+    link = f"{path_to_root}pipeline/{box.page}.html"
     return tag("a", frame, label, href=link, class_="tclab-here" if highlighted else None)

@@ -118,13 +118,13 @@ class PreparedCase:
         self.facts |= {"sets": number, "rotated_bytes": number * each, "cache_bytes": cache}
         return [first, *(self.subject.inputs(seed) for seed in range(1, number))]
 
-    def _warm_up(self, least: int = 4, most: int = 24) -> None:
+    def _warm_up(self, fewest_calls: int = 4, most_calls: int = 24) -> None:
         """Call until three successive calls are about as fast as the fastest one; record the extra
         time.
         """
         self.facts["first_s"] = devices.time_one_call(self.run, self.inputs[0], self.device)
         times: list[float] = []
-        while len(times) < most and not (len(times) >= least and is_steady(times)):
+        while len(times) < most_calls and not (len(times) >= fewest_calls and is_steady(times)):
             arguments = self.inputs[len(times) % len(self.inputs)]
             times.append(devices.time_one_call(self.run, arguments, self.device))
         self.call_s = statistics.median(times[-3:])

@@ -57,11 +57,11 @@ def format_answers(head: dict[str, str], rows: list[AnswerPair]) -> str:
     return "\n".join([*lines, *(f"{row.torch} {row.rules} {row.case}" for row in rows)]) + "\n"
 
 
-def print_summary(head: dict[str, str], rows: list[AnswerPair], most: int = 40) -> int:
+def print_summary(head: dict[str, str], rows: list[AnswerPair], most_cases: int = 40) -> int:
     """Print the head and the cases that differ; return 1 if there are any, else 0."""
     for name, value in head.items():
         print(f"{name}: {value}")
     wrong = [row for row in rows if row.torch != row.rules]
-    for row in wrong[:most]:
+    for row in wrong[:most_cases]:
         print(f"  PyTorch {row.torch}, rules {row.rules}: {row.case}")
     return int(bool(wrong))
