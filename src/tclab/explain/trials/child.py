@@ -1,9 +1,9 @@
-"""Run the process that trials are forked from: it imports PyTorch once, and none of the reader's
-code.
+"""Run the process from which trials are forked. The process imports PyTorch once, and none of the
+reader's code.
 
-It writes READY, reads a working folder, a request and a remedy from its standard input, and answers
-each such triple with a `TrialResult`. On a platform without fork the process makes one trial and
-exits.
+The process writes READY. Then it reads triples of a working folder, a request and a remedy from its
+standard input, and answers each triple with a `TrialResult`. On a platform without fork the process
+makes one trial and exits.
 """
 
 from __future__ import annotations

@@ -31,8 +31,9 @@ def remedies(text: str, line: int) -> Iterator[Remedy]:
 
 
 def find_way(agreement: Agreement, runner: TrialRunner) -> Agreement:
-    """Return the agreement with the first tried line that makes the results equal. A changed line
-    is better than a backend without kernels. If an option helps, no line is searched for.
+    """Return the agreement, with the first tried line that makes the results equal as the way. A
+    changed line is preferred to a backend without kernels. If an option already helps, no line is
+    searched for.
     """
     if agreement.verdict != DIFFERS or (agreement.way and "backend=" not in agreement.way):
         return agreement

@@ -116,7 +116,7 @@ def _diagnose_stage(runner: TrialRunner, place: str, stage: str, workaround: str
 
 
 def _compiles_more(remedy: Remedy, result: TrialResult) -> bool:
-    """Return whether something is compiled with a remedy. Without a function that is left to
+    """Return whether something is compiled with a remedy. If the remedy leaves a function to
     Python, only the user's other functions count.
     """
     if not remedy.description.startswith("@torch.compiler.disable"):
@@ -142,7 +142,7 @@ def _find_failing_stage(runner: TrialRunner) -> str:
 
 
 def run_uncompiled(runner: TrialRunner) -> TrialResult | None:
-    """Make the calls in a fresh process without torch.compile; return None if that was not
+    """Make the calls in a fresh process without torch.compile. Return None if this could not be
     tried.
     """
     return runner.run(Remedy(compiled=False))
@@ -157,8 +157,8 @@ _DIMS = ("two 0", "two 1", "two 2", "two 3", "two")
 
 
 def advise_larger_example(runner: TrialRunner, error: str, *, compiled: bool) -> str:
-    """Return the advice to give a larger example, if the error is about a size that became a
-    constant and the calls succeed with sizes of 2 in place of 0 or 1; else ''.
+    """Return the advice to give a larger example; '' if it would not help. It helps if the error is
+    about a size that became a constant, and the calls succeed with sizes of 2 in place of 0 or 1.
     """
     if not _SPECIALISED.search(error):
         return ""

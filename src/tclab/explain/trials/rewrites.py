@@ -132,7 +132,7 @@ def indent_like(code: str, template_line: str) -> str:
 
 
 def move_compiles(text: str, failing_line: int) -> Iterator[Remedy]:
-    """Yield remedies. Each of them moves a statement with torch.compile from before the line
+    """Yield remedies. Each remedy moves a statement with torch.compile from before the line
     `failing_line` to after this line.
     """
     lines = text.splitlines()
