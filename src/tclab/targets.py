@@ -1,5 +1,5 @@
-"""Define GPUs that code can be generated for without having one, by the properties that compilers
-read.
+"""Define the GPUs for which code can be generated without having one, by the properties that
+compilers read.
 
 The numbers are those of NVIDIA's own documents, as the CUDA driver reports them:
 
@@ -72,8 +72,8 @@ class Clocks:
 
 @dataclass(frozen=True)
 class Target:
-    """A named GPU. `device` is the CUDA driver's name for it, `source` says where its numbers are
-    from, and `note` adds what a reader should know.
+    """A named GPU. `device` is the CUDA driver's name for the GPU, `source` says where the GPU's
+    numbers are from, and `note` adds what a reader should know.
     """
 
     name: str

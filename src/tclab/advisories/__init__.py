@@ -31,8 +31,8 @@ class Advisory:
     All of `patterns`, regular expressions, must match the body of one kernel in `language`
     (``python`` is Triton). If `stage` is set, for example to ``backward``, they must match the
     operators of one graph of this stage, one operator in each line, in a compile with kernels in
-    `language`. A compile that matches has the fault if `certain`; else it may have it. `snippet`
-    checks the fault; `checked` says what was run and what was only read.
+    `language`. A compile that matches has the fault if the advisory is `certain`; else it may have
+    the fault. `snippet` checks the fault; `checked` says what was run and what was only read.
     """
 
     title: str
@@ -62,7 +62,9 @@ class Advisory:
         return all(expression.search(text) for expression in self._expressions)
 
     def find_places(self, snapshot: Snapshot) -> Iterator[str]:
-        """Yield the titles of matching kernels or graphs, for any PyTorch version."""
+        """Yield the titles of the kernels or graphs that match the fault, for any PyTorch
+        version.
+        """
         kernels = [each for each in snapshot.kernels if each.language == self.language]
         for kernel in kernels if not self.stage else ():
             if self.fits(kernel.body):
@@ -80,8 +82,8 @@ def list_operators(graph: GraphCounts) -> str:
 
 
 def load(folder: Traversable = ENTRIES_FOLDER) -> tuple[Advisory, ...]:
-    """Return a folder's entries, wrong results first. Raises ValueError or TypeError for a bad
-    one.
+    """Return a folder's entries, wrong results first. Raises ValueError or TypeError for an entry
+    that is wrong.
     """
     paths = sorted(folder.iterdir(), key=lambda path: path.name)
     every = [_read_entry(path) for path in paths if path.name.endswith(".json")]

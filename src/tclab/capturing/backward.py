@@ -10,7 +10,7 @@ from tclab.errors import NoGradient
 
 def run_backward(result: object) -> None:
     """Call ``.backward()`` on the sum of all tensors in `result` that require grad. Raises
-    NoGradient if there is none.
+    NoGradient if no tensor requires grad.
     """
     outputs = [
         t for t in compiler.nested_leaves(result) if isinstance(t, torch.Tensor) and t.requires_grad

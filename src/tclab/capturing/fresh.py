@@ -1,7 +1,7 @@
 """Hide earlier compiles from Dynamo during a capture, and restore them afterwards.
 
 Dynamo keeps its cache entries on code objects. Inside `hide_earlier_compiles`, each function whose
-code Dynamo has met runs on a copy of its code. So earlier compiles neither hide a stage nor count
+code Dynamo has met runs a copy of its code. So earlier compiles neither hide a stage nor count
 towards the recompile limit. Afterwards each function has its own code again, with all its cache
 entries, and Dynamo forgets the code objects that it first met during the capture.
 """

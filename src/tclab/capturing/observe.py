@@ -37,8 +37,8 @@ def steps(fn: Callable[..., Any], *args: object) -> Steps:
 
 
 def levels(fn: Callable[..., Any], *args: object) -> Levels:
-    """Return the operator calls of ``fn(*args)`` as ATen, as Core ATen and as prims; each call
-    names the call one level above that it was decomposed from. `fn` is run without compiling.
+    """Return the operator calls of ``fn(*args)`` as ATen, as Core ATen and as prims. Each call
+    names the call of the level above from which it was decomposed. `fn` is run without compiling.
     Raises CaptureError if `fn` cannot be traced.
     """
     check.require()

@@ -232,7 +232,7 @@ class Capture(Stages):
 
     @cached_property
     def timeline(self) -> Chart:
-        """A chart of the begin and length of each phase, in seconds."""
+        """A chart of the beginning and the length of each phase, in seconds."""
         return _times.read_timeline(self.trace)
 
     @cached_property

@@ -1,5 +1,5 @@
-"""Define the command ``tclab``: a module for each subcommand, and modules for the output. Needs
-click and rich.
+"""Define the command ``tclab``: a module for each subcommand, and modules for the output. The
+package needs click and rich.
 """
 
 EXIT_STATUS = """\b

@@ -28,7 +28,7 @@ from tclab.upgrade.captures import explain_in_environment
 #: The exit statuses.
 # the command exits with the largest status of its functions
 SAME, WRONG_USE, INCOMPLETE, WORSE = 0, 2, 3, 4
-#: A trace has no registers to compare.
+#: The level for jobs, because a trace has no registers to compare.
 _JOB_LEVEL = "kernels"
 # job.torch2.13.json, rank-1-6b86b273.torch2.13.json
 _OF_A_PROCESS = re.compile(r"(?:job|rank)(?:-\d+-\w+)?\.torch")
@@ -111,8 +111,8 @@ def check(
 def _explain_function(
     entry: CheckedFunction, folder: Path, seconds: float
 ) -> Report | Problem | None:
-    """Return the report of one function, with paths relative to `folder`, or the Problem because of
-    which there is nothing to compare.
+    """Return the report of one function, with paths relative to `folder`. If there is nothing to
+    compare, return the Problem that is the reason.
     """
     torch = machine.torch_facts().get("__version__", "")
     try:
@@ -140,7 +140,7 @@ def _check_function(
 
 
 def _print_missing_processes(folder: Path, processes: Mapping[str, JobProcess]) -> int:
-    """Print the files of processes that the job had and no longer has; return the exit status."""
+    """Print the baseline files of processes that the job no longer has; return the exit status."""
     paths = [
         baseline.Baseline(folder, name, process.snapshot.torch).path
         for name, process in processes.items()
@@ -207,5 +207,5 @@ def _print_result(name: str, status: int, verdict: str, lines: list[str]) -> int
 
 
 def _is_incomplete(report: Report, level: str) -> bool:
-    """Return whether a part that the level compares is missing."""
+    """Return whether the report lacks a part that the level compares."""
     return bool(report.refusal or report.gaps) and level in ("kernels", "machine")

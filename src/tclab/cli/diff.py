@@ -125,7 +125,7 @@ def status(reports: tuple[Report, Report], comparison: Comparison) -> int:
 
 def _have_snapshots(reports: tuple[Report, Report]) -> bool:
     """Return whether both reports have identities to compare. Reports of an earlier tclab have only
-    stages, and two empty reports are equal for no good reason.
+    stages, and two reports without identities would count as equal although nothing was compared.
     """
     return all(r.snapshot.torch and not r.snapshot.is_empty for r in reports)
 

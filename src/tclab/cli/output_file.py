@@ -1,4 +1,4 @@
-"""Write the file that ``--output`` names, or stdout: whole or not at all."""
+"""Write a report to the file that ``--output`` names, or to stdout: as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tclab.system import files, streams
 
 
 def require_writable(output: Path) -> Path:
-    """Return the path; BadRequest if a report cannot be written there."""
+    """Return the path of the output. Raises BadRequest if a report cannot be written to it."""
     folder = Path(os.path.realpath(output)).parent
     if not folder.is_dir():
         step = f"mkdir -p {shlex.quote(str(output.parent if not output.is_symlink() else folder))}"
@@ -32,7 +32,7 @@ def write_text(content: str, path: Path | None) -> None:
 
 
 def _print(content: str) -> None:
-    """Print to stdout. ExplainError if that fails, as on a full disk."""
+    """Print to stdout. Raises ExplainError if that fails, as on a full disk."""
     out = streams.own_stdout()
     try:
         out.write(content)
@@ -47,7 +47,9 @@ def _print(content: str) -> None:
 def replace_file(
     path: Path, content: str, place: str = "", step: str = "choose another with --output"
 ) -> None:
-    """Replace a file as a whole. ExplainError at `place` (default: --output) if that fails."""
+    """Replace a whole file in one step. Raises ExplainError if that fails; its place is `place`, or
+    the option --output if `place` is ''.
+    """
     try:
         files.replace(path, content)
     except OSError as error:

@@ -20,7 +20,7 @@ FORMATS: dict[str, Callable[[Report], str]] = {
 
 
 def choose_path(request: ExplainRequest, output: Path | None, format_: str) -> Path | None:
-    """Return the path to which the report is written, or None for stdout. Raise BadRequest if the
+    """Return the path to which the report is written, or None for stdout. Raises BadRequest if the
     file cannot be written. The path is checked before anything compiles.
     """
     if output is None and format_ != "html":

@@ -57,7 +57,7 @@ class Baseline:
 
     @property
     def path(self) -> Path:
-        """The path of this version's file, which may not exist."""
+        """The path of the file for this version of PyTorch. The file may not exist."""
         return self.folder / f"{file_name(self.name)}.torch{self.version}.json"
 
     @property
@@ -180,7 +180,9 @@ def check_baseline(
 
 
 def _read_baseline_snapshot(path: Path, current: CompileSummary) -> Snapshot:
-    """Read the snapshot of a baseline. BadRequest also if it was compiled for another target."""
+    """Read the snapshot of a baseline. Raises BadRequest if the file has none, or if the baseline
+    was compiled for another target.
+    """
     before = read_baseline(path)
     then, target = (each.target or "this machine" for each in (before, current.snapshot))
     if then != target:

@@ -1,5 +1,5 @@
-"""Suggest fixes: for a graph break PyTorch's usable hints, and for a recompile the fix for its
-failed guard. tests/compare/test_fixes.py tries each fix.
+"""Suggest fixes. For a graph break these are PyTorch's usable hints; for a recompile it is the fix
+for the failed guard. tests/compare/test_fixes.py tries each fix.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ KEEP_A_TENSOR = "Another value compiles again: keep it a tensor, without .item()
 
 # ------------------------------------------------------------------------------ recompiles
 
-#: What ends recompiles for sizes.
+#: The beginning of the fix for recompiles for other sizes.
 ANY_SIZE = "Compile with dynamic=True, and one compile serves all sizes"
 NO_KNOWN_FIX = "No fix is known for this guard."
 NOTHING_TO_DO = "Nothing to do: train() and eval() are compiled once each."

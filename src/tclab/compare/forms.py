@@ -22,8 +22,8 @@ def _no_rule(flow: Flow, operation: Operation, operands: tuple[int, ...]) -> int
 @dataclass(frozen=True)
 class Form:
     """One computation that is written in two ways; `rule` makes them equal. `numbers` is one of
-    NUMERIC_EFFECTS, `memory` and `speed` describe other effects, `note` explains. `issue_number`
-    is the issue of PyTorch that reports it.
+    NUMERIC_EFFECTS. `memory` and `speed` describe other effects, and `note` explains the form.
+    `issue_number` is the issue of PyTorch that reports the form.
     """
 
     name: str

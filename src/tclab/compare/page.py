@@ -15,8 +15,8 @@ from tclab.system import files
 
 
 def write_outcome(folder: Path, outcome: BaselineOutcome) -> Path | None:
-    """Write a page of the differences into `folder`, which is made if it is missing. Return the
-    page's path; None if nothing was compared.
+    """Write a page of the differences into `folder`. The folder is made if it is missing. Return
+    the page's path; None if nothing was compared.
     """
     verdict = outcome.verdict
     if verdict is None:

@@ -30,12 +30,12 @@ class Verdict:
 
     A new break, recompile or kernel, other code, and a larger number are worse. A break, recompile
     or kernel that is gone and a smaller number are better. If breaks or recompiles are gone and
-    none is new, changed graphs and kernels, and the larger planned memory of a larger graph, follow
-    from that: they are not worse unless more kernels are launched. A kernel that needs more
-    registers, spills or shared memory is still worse. Fewer graphs are better only if they follow
-    from a break that is gone. If a stage has no graph any more, or there is no kernel any more,
-    that is worse in any case. If a break is new, smaller graphs, fewer guards and fewer findings
-    follow from it, and are not better.
+    none is new, this also explains changed graphs and kernels, and the larger planned memory of a
+    larger graph. These changes are not worse unless more kernels are launched. A kernel that needs
+    more registers, spills or shared memory is still worse. Fewer graphs are better only if they
+    follow from a break that is gone. If a stage has no graph any more, or there is no kernel any
+    more, that is worse in any case. If a break is new, smaller graphs, fewer guards and fewer
+    findings follow from this break, and are not better.
     """
 
     comparison: Comparison

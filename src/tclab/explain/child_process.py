@@ -53,7 +53,7 @@ class ChildProcess:
     def end(self) -> None:
         """Kill the process and all processes that it started."""
         self._kill()
-        with contextlib.suppress(OSError):  # what was written and not read
+        with contextlib.suppress(OSError):  # the bytes that were written and not read
             self._process.communicate()
 
     def _kill(self) -> None:

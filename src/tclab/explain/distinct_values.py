@@ -24,9 +24,9 @@ _VALUE = re.compile(r"(?P<what>.+) == (?P<value>-?[\w.]+|'.*')$")
 
 
 def find(capture: Capture) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Map each frame to its sources, as a reader writes them, and their different values. A source
-    counts if it has at least half as many values as the frame has compiles, because a compile with
-    gradients and one without have the same value.
+    """Map each frame to the sources of its values, as a reader writes them, and each source to its
+    different values. A source counts if it has at least half as many values as the frame has
+    compiles, because a compile with gradients and one without have the same value.
     """
     by_frame: dict[str, list[dict[str, str]]] = defaultdict(list)
     for guards in capture.guards:

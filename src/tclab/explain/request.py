@@ -28,7 +28,7 @@ class ExplainRequest:
     `most_lines` lines are not compiled to instructions; None sets no limit. With `show_values` the
     report contains the values of environment variables. At the `level` ``dynamo`` the compile ends
     after Dynamo. `compare` says whether to compare the results with eager's; None means to compare
-    them only without a target. With `measure` the calls are timed, compiled and in eager.
+    them only without a target. With `measure` the calls are timed, both compiled and in eager.
     """
 
     spec: str
@@ -63,7 +63,7 @@ class ExplainRequest:
         `options` such as ``mode=max-autotune``, `assume` such as ``pad=no``. `long_kernels` removes
         the limit on lines.
 
-        Raises BadRequest, TargetError or UnsupportedTorch for an impossible request. Needs no
+        Raises BadRequest, TargetError or UnsupportedTorch for an impossible request. This needs no
         PyTorch.
         """
         load.split(spec)

@@ -8,7 +8,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def seeded() -> Iterator[None]:
-    """Seed PyTorch with 0 during the block; afterwards its random numbers continue as before."""
+    """Seed PyTorch with 0 during the block. Afterwards PyTorch's random numbers continue as
+    before.
+    """
     import torch
 
     with torch.random.fork_rng(devices=[]):

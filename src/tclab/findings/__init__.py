@@ -1,5 +1,5 @@
-"""Make the findings of one compile: what happened, what it costs, what to do. Rules read only
-values, so that they work for values from any source.
+"""Make the findings of one compile. A finding says what happened, what it costs and what to do. The
+rules read only values, so that they work for values from any source.
 """
 
 from __future__ import annotations

@@ -46,7 +46,9 @@ _TRACEBACK = re.compile(r"\s*(?:Found from\s*:?|File \").*", re.DOTALL)
 
 
 def find_cuda_graph_skips(evidence: Evidence) -> Iterator[Finding]:
-    """Yield a finding for each reason why no CUDA graph was recorded, with the line it names."""
+    """Yield a finding for each reason why no CUDA graph was recorded, with the line that the reason
+    names.
+    """
     for text in dict.fromkeys(evidence.cuda_graph_skips):
         lines = [
             SourceLine(each["file"], int(each["line"]), each["code"], each["name"])

@@ -1,4 +1,6 @@
-"""Define the values of one compile that the rules read. They contain no objects of that compile."""
+"""Define the values of one compile that the rules read. The values contain no objects of that
+compile.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +30,13 @@ class Evidence:
     torch.compile. `call_of` maps a compile id to the number, from 1, of the call that compiled it.
 
     `recompiles` are the recompiles that did not fail. `fixes` maps the first line of a function
-    (``file:line``) to what stops its recompiles. `distinct` maps a frame to a source to the values
-    for which the frame was compiled. `checkpoint_fix` says how to make a backward hold fewer
-    checkpointed regions; '' if no way is known. `seconds_of` maps a compile id to the seconds of
-    the compile, if they are known. `callers` maps a function of a library, ``file:function``, to
-    the reader's line that called it; `libraries` are the files of libraries. `runs_at` maps a line
-    at which graphs end, ``file:line``, to the number of times that the first call came to it.
-    `on_host` are the lines whose operators run on the CPU although a GPU is used.
+    (``file:line``) to what stops its recompiles. `distinct` maps a frame, and then a source of
+    values in it, to the values for which the frame was compiled. `checkpoint_fix` says how to make
+    a backward hold fewer checkpointed regions; '' if no way is known. `seconds_of` maps a compile
+    id to the seconds of the compile, if they are known. `callers` maps a function of a library,
+    ``file:function``, to the reader's line that called it; `libraries` are the files of libraries.
+    `runs_at` maps a line at which graphs end, ``file:line``, to the number of times that the first
+    call came to it. `on_host` are the lines whose operators run on the CPU although a GPU is used.
     """
 
     calls: int = 1

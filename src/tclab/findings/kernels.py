@@ -8,7 +8,7 @@ from tclab.findings.evidence import Evidence
 from tclab.model import SLOWER, Checkpoints, Cost, Finding, KernelRow, format_seconds
 
 #: A call is launch-bound if its launches take at least this multiple of the device's time, and
-#: there are at least this many.
+#: there are at least this number of launches.
 _LAUNCH_SHARE, _FEWEST_LAUNCHES = 2.0, 5
 #: The least share of a call's time that TF32 must save for a finding.
 _TF32_SHARE = 0.05
@@ -78,7 +78,9 @@ def find_float32_products(evidence: Evidence) -> Iterator[Finding]:
 
 
 def find_launch_bound(evidence: Evidence) -> Iterator[Finding]:
-    """Yield a finding if launching takes much longer than the kernels do, without CUDA graphs."""
+    """Yield a finding if the host takes much longer to launch the kernels than the GPU takes to run
+    them, and no CUDA graphs are used.
+    """
     cost = evidence.cost
     if cost is None or evidence.mode in CUDA_GRAPH_MODES or cost.bound != "launches":
         return
@@ -95,8 +97,8 @@ def find_launch_bound(evidence: Evidence) -> Iterator[Finding]:
 
 
 def find_slower_than_eager(evidence: Evidence) -> Iterator[Finding]:
-    """Yield a finding if compiled calls were measured, and no mode is faster than eager or unsure
-    to be.
+    """Yield a finding if compiled calls were measured, and every mode is clearly slower than
+    eager's calls.
     """
     found = evidence.measurement
     if found is None or found.eager is None or not found.compiled:

@@ -1,4 +1,6 @@
-"""Define rules on whether the compiled code is right, and whether there is compiled code."""
+"""Define rules on whether anything was compiled, and whether the compiled code computes the right
+results.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Open a job: read the traces and profiles of a finished run as values. Needs neither PyTorch nor
-the machine of the job, and executes nothing of what it reads.
+"""Open a job: read the traces and profiles of a finished run as values. The reading needs neither
+PyTorch nor the machine of the job, and it executes nothing of what the traces contain.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Give the traces of a job short names: what PyTorch puts around its random letters is left out."""
+"""Give the traces of a job short names: of a file name that PyTorch chose, only its rank and its
+random letters are kept.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,9 @@ _FILE = re.compile(r"dedicated_log_torch_trace_(?P<own>\w+)\.log(?:\.gz)?")
 
 
 def shorten_names(processes: Sequence[ReadProcess]) -> list[ReadProcess]:
-    """Return the processes; a trace has the name of its folder if it is alone in it, else its own
-    letters. Names that would be equal stay as they are.
+    """Return the processes with short names. A trace gets the name of its folder if no other trace
+    is in this folder, else its rank and random letters. Names that would become equal stay as they
+    are.
     """
     names = [each.process.name for each in processes]
     folders = Counter(name.rpartition("/")[0] for name in names)

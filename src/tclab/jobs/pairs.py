@@ -13,20 +13,22 @@ from tclab.model import Job, JobProcess, Snapshot, process_label
 
 @dataclass(frozen=True)
 class ProcessPair:
-    """Processes of two runs that do the same work; None where a run has no such process."""
+    """Two processes that do the same work, one of each run. None stands for a run that has no such
+    process.
+    """
 
     before: JobProcess | None
     after: JobProcess | None
 
     @property
     def comparison(self) -> Comparison:
-        """What differs; a missing process compiled nothing."""
+        """What differs between the two. A missing process counts as one that compiled nothing."""
         sides = (each.snapshot if each else Snapshot() for each in (self.before, self.after))
         return compare_snapshots(*sides)
 
     @property
     def is_empty(self) -> bool:
-        """Whether a side is not there, or compiled nothing."""
+        """Whether one of the processes is missing, or compiled nothing."""
         return not all(each and not each.snapshot.is_empty for each in (self.before, self.after))
 
     @property
@@ -54,8 +56,8 @@ def _have_ranks(processes: Sequence[JobProcess]) -> bool:
 
 
 def name_processes(job: Job) -> Iterator[tuple[str, JobProcess]]:
-    """Yield each process with a name that the next run of the job has as well: ``job``,
-    ``rank 1``, or ``job 2`` for the second of those without a rank.
+    """Yield each process with a name that the next run of the job gives it, too: ``rank 1``, or, if
+    the processes have no ranks, ``job`` for the first one and ``job 2`` for the second.
     """
     ranked = _have_ranks(job.processes)
     for number, process in enumerate(job.processes, 1):

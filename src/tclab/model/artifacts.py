@@ -1,5 +1,5 @@
-"""Define the artifacts that a run can show, as frozen dataclasses. Lines have links, nodes have
-keys.
+"""Define the artifacts that a run can show, as frozen dataclasses. The lines of listings have
+links, and the nodes of graphs have keys.
 """
 
 from __future__ import annotations
@@ -148,7 +148,8 @@ class Kernel(Listing):
 class Table(Artifact):
     """Rows of cells. A cell is text, a number or None (shown as a dash).
 
-    `units` and `formats` have one text a column; a format is a `format()` spec such as ``.2f``.
+    `units` and `formats` have one text for each column; a format is a `format()` spec such as
+    ``.2f``.
     """
 
     columns: tuple[str, ...] = ()
@@ -175,11 +176,12 @@ class Chart(Artifact):
     """A chart: `series` maps a label to y values, one for each entry of `x` (None: no point).
 
     A chart of the style ``span`` draws one span for each `x`, in a row of its own. Its two series
-    hold the spans' begins and lengths, and `y_label` names the axis of both. The style ``lanes``
-    puts spans with the same `x` into one row.
+    hold the beginnings and the lengths of the spans, and `y_label` names the axis of both. The
+    style ``lanes`` puts spans with the same `x` into one row.
 
-    With the style ``line``, `names` holds a name for the points of each `x`, and `links` a page of
-    the site to open: ``explorer/softmax.md``, ``explorer/roof.md#gather``. Both may be empty.
+    With the style ``line``, `names` holds a name for the points of each `x`, and `links` holds a
+    page of the site that opens at a click: ``explorer/softmax.md``, ``explorer/roof.md#gather``.
+    Both may be empty.
     """
 
     x: tuple[str | float, ...] = ()
@@ -212,8 +214,8 @@ class Chart(Artifact):
 
     @property
     def is_timeline(self) -> bool:
-        """Whether the chart shows spans, so that its two series hold the spans' begins and
-        lengths.
+        """Whether the chart shows spans, so that its two series hold the beginnings and the lengths
+        of the spans.
         """
         return self.style in ("span", "lanes")
 
@@ -252,7 +254,7 @@ class Diff(Artifact):
     right: tuple[Listing, ...] = ()
 
 
-#: The stages a listing or graph can belong to, in the order a compile goes through them.
+#: The stages to which a listing or a graph can belong, in the order of a compile.
 STAGES = (
     *("python", "bytecode", "dynamo", "joint", "forward", "backward", "pre_grad", "post_grad"),
     *("ir_pre_fusion", "ir", "wrapper", "kernel", "cpp", "asm"),

@@ -108,13 +108,15 @@ def decode(data: Json) -> Any:
 
 
 def decode_as(hint: Any, data: Json) -> Any:
-    """Decode data that must have the type `hint`, such as ``Mapping[str, str]``; else TypeError."""
+    """Decode data that must have the type `hint`, such as ``Mapping[str, str]``. Raises TypeError
+    for other data.
+    """
     return _reader_for(hint)(data)
 
 
 def decode_fields(cls: Callable[..., S], data: Json) -> S:
-    """Make a dataclass object from its encoded fields; its class needs no kind. Errors as in
-    `decode`.
+    """Make a dataclass object from its encoded fields; its class needs no kind. Raises the errors
+    of `decode`.
     """
     return cls(**_read_fields(cls.__name__, _field_readers(cls), _require_type(dict, data)))
 

@@ -1,4 +1,4 @@
-"""Dynamo's results as artifacts: graphs, graph breaks, guards, recompiles, symbols."""
+"""Define Dynamo's results as artifacts: graphs, graph breaks, guards, recompiles, symbols."""
 
 from __future__ import annotations
 

@@ -20,10 +20,10 @@ class CallCost:
     the bytes of all kernels at the device's bandwidth, and `products` to compute all products at
     the device's rate. `bound` is the key of BOUNDS for the part that is likely to take longest;
     `second_bound` is the key of another part that takes nearly as long, or ''. `tf32` are the
-    seconds of the products if float32 products used TF32; None if there are none, or if they
-    already do. `kernels` counts the launches of generated kernels, `library_calls` all other
-    launches. `unknown` counts the rows whose bytes or operations are not known; if there are any,
-    the sums are too low.
+    seconds of the products if float32 products used TF32. It is None if there are no float32
+    products, or if these already use TF32. `kernels` counts the launches of generated kernels, and
+    `library_calls` counts all other launches. `unknown` counts the rows whose bytes or operations
+    are not known; if there are such rows, the sums are too low.
     """
 
     kind: ClassVar[str]

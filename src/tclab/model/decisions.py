@@ -1,4 +1,6 @@
-"""Single decisions as artifacts: cache lookups, the partition of values, memory, instructions."""
+"""Define single decisions as artifacts: cache lookups, the partition of values, memory,
+instructions.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ class CachedCall:
     """One call: the cache entries whose guards it tried, in order, and the name of the new entry
     that it `made`, or ''.
 
-    If no entry matched and none was made, the call ran without compiled code.
+    If no entry matched and no entry was made, the call ran without compiled code.
     """
 
     kind: ClassVar[str]
@@ -63,7 +65,8 @@ FATES = ("input", "saved", "recomputed", "forward only")
 @kind("parted-value")
 @dataclass(frozen=True)
 class PartitionedValue:
-    """One value of the forward. `storage` is the number of its storage, `bytes` the storage's size.
+    """One value of the forward. `storage` is the number of its storage, and `bytes` is the size of
+    this storage.
 
     `banned` says why the value may not be recomputed, or is ''.
     """
@@ -91,7 +94,7 @@ class Partition(Artifact):
     def bytes_of(self, fate: str) -> int:
         """Return the bytes of all storages with this fate, each counted once. A storage whose
         values have several fates counts for the first of them in FATES. So a view of an input costs
-        nothing, nor does a recomputed view of a saved value.
+        nothing, and neither does a recomputed view of a saved value.
         """
         owners: dict[int, PartitionedValue] = {}
         for value in sorted(self.values, key=lambda value: FATES.index(value.fate)):
@@ -105,8 +108,8 @@ class Partition(Artifact):
 @kind("moment")
 @dataclass(frozen=True)
 class Moment:
-    """The state after one allocation or release. `bytes` is the memory held since the run began,
-    `during` the operation that was running.
+    """The state after one allocation or release. `bytes` is the memory held, counted from 0 at the
+    beginning of the run. `during` is the operation that was running.
     """
 
     kind: ClassVar[str]
@@ -168,8 +171,8 @@ class Memory(Artifact):
 @kind("instruction")
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction that Dynamo executed symbolically: the value stack before it, and the graph
-    nodes it added.
+    """One instruction that Dynamo executed symbolically, with the value stack before the
+    instruction and the graph nodes that the instruction added.
     """
 
     kind: ClassVar[str]

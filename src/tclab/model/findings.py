@@ -1,4 +1,6 @@
-"""Define findings: each says what a compile means for its reader, what it costs, and what to do."""
+"""Define findings. Each finding says something that a compile means for its reader, what this
+costs, and what to do.
+"""
 
 from __future__ import annotations
 
@@ -113,7 +115,7 @@ class Cost:
 
     @property
     def seconds(self) -> float:
-        """The cost in seconds, which orders the findings of one rank; 0 if the unit is not a
+        """The cost in seconds, by which the findings of one rank are sorted; 0 if the unit is not a
         time.
         """
         return self.amount if self.unit.startswith("s ") else 0.0

@@ -20,8 +20,8 @@ NOTHING_SHARED = "no shared data"
 @kind("scheduled-node")
 @dataclass(frozen=True)
 class ScheduledNode:
-    """A scheduler node. `computes` are the names of the FX nodes that it computes, `locations`
-    their source lines.
+    """A scheduler node. `computes` are the names of the FX nodes that it computes, and `locations`
+    are the source lines of these nodes.
     """
 
     kind: ClassVar[str]
@@ -36,9 +36,10 @@ class FusionPair:
     """Two scheduler nodes, or groups fused earlier, that the scheduler considered as a pair.
 
     `shared` maps each buffer that both access in the same order to its bytes. `before` and `after`
-    are the bytes of memory that the two move separately and as one kernel; None if not known.
-    `reason` is Inductor's own. If it gives none, `declined_by` names the function of the code
-    generator that refused, if one did. `round` counts from 1.
+    are the bytes of memory that the two move as separate kernels and as one kernel; None if not
+    known. `reason` is the reason that Inductor gives. If Inductor gives no reason, `declined_by`
+    names the function of the code generator that refused, if one did. `round` is the number, from
+    1, of the scheduler's round.
     """
 
     kind: ClassVar[str]

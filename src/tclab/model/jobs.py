@@ -23,8 +23,8 @@ class JobCompile:
     """One compile in a job, of a frame or of its backward.
 
     `own` is true for a function outside of installed packages. `seconds` is the time of the whole
-    compile, `backend` the part of it in AOTAutograd and below. `operations` counts the calls in
-    Dynamo's graph. `failure` is the error that ended it, or ''.
+    compile, and `backend` is the part of this time in AOTAutograd and below. `operations` counts
+    the calls in Dynamo's graph. `failure` is the error that ended the compile, or ''.
     """
 
     kind: ClassVar[str]
@@ -44,7 +44,7 @@ class JobCompile:
 @dataclass(frozen=True)
 class CacheLookup:
     """A look-up in a compile cache: ``hit``, ``miss`` or ``bypass``, with its `reason`. `changed`
-    are the parts of the key that differ from those of the process `beside` for the same graph.
+    are the parts of the key that differ from the key of the process `beside` for the same graph.
     """
 
     kind: ClassVar[str]
@@ -101,10 +101,10 @@ class JobGraph:
 class JobProcess:
     """One process of a job, read from its trace `name`. `rank` is None outside of
     torch.distributed. `records` counts the records that were read, and `unread` maps a reason to
-    the number of records that were not. `collectives` are the schedules of the graphs that
+    the number of records that could not be read. `collectives` are the schedules of the graphs that
     communicate; `frameworks` are the libraries that added records of their own. `callers` maps a
     compiled function of a library, ``file:function``, to the line of the job's own code that called
-    it. `snapshot` holds the identities of all its compiles; it is empty if nobody asked for it.
+    it. `snapshot` holds the identities of all its compiles; it is empty unless it was asked for.
     """
 
     kind: ClassVar[str]
@@ -127,7 +127,9 @@ class JobProcess:
 
     @property
     def seconds(self) -> float:
-        """The seconds of all compiles; those of the phases if no compile has seconds of its own."""
+        """The seconds of all compiles. If no compile has seconds of its own, these are the seconds
+        of the phases.
+        """
         return sum(each.seconds for each in self.compiles) or self.compile_time.seconds
 
 
@@ -143,8 +145,9 @@ class DeviceKernel:
 
     `origin` is ``compiled`` for a kernel that Inductor wrote, ``in a compiled graph`` for another
     kernel that a compiled graph launches, ``copy`` for a copy or a fill, else ''. `compile_id` and
-    `direction` name the graph, `lines` are the source lines that the kernel computes; both need the
-    job's trace beside the profile. `configuration` is the launched one, such as ``XBLOCK=1024``.
+    `direction` name the graph, and `lines` are the source lines that the kernel computes; these
+    fields need the job's trace beside the profile. `configuration` is the configuration that was
+    launched, such as ``XBLOCK=1024``.
     """
 
     kind: ClassVar[str]
@@ -179,11 +182,11 @@ def short_kernel_name(name: str) -> str:
 @kind("profile")
 @dataclass(frozen=True)
 class DeviceProfile:
-    """A profile: its kernels, the longest time first. `span` is the seconds from the begin of the
-    first kernel to the end of the last one, and `busy` the seconds of `span` in which a kernel ran.
-    `gap` is the longest time in seconds without a kernel, which lies between the two kernels
-    `gap_between`. `rank` is the rank of its process, None outside of torch.distributed. `unread`
-    counts the events that are not in the profiler's form.
+    """A profile: its kernels, the longest time first. `span` is the seconds from the beginning of
+    the first kernel to the end of the last one, and `busy` is the part of these seconds in which a
+    kernel ran. `gap` is the longest time in seconds without a kernel, which lies between the two
+    kernels `gap_between`. `rank` is the rank of the profiled process; None outside of
+    torch.distributed. `unread` counts the events that are not in the profiler's form.
     """
 
     kind: ClassVar[str]

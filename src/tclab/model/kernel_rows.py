@@ -16,15 +16,16 @@ from tclab.model.kernels import Config, Resources, TimedAnswer, needs_unlikely
 class KernelRow:
     """One kernel of one graph, or one library call together with its repetitions.
 
-    `origins` are the ATen nodes that it computes, `lines` the user's lines without repetition.
-    `bytes` counts the memory traffic of all launches, `operations` the operations of their
-    products; `rate` is the format of the products' operands, one of RATES, or ''. `registers` is
-    per thread, `spilled` counts the bytes of registers that went to memory. `times` counts the
-    launches or calls in one run of the graph, `runs` the runs of the graph in the first call;
-    `least` is the least time in seconds that all launches of the first call take. None means
-    unknown or not applicable. `graph` is the number of the graph, from 0; None if the chains are
-    not known. `pane` is the number of the kernel's pane in its `stage`, from 1; repeated calls have
-    the pane of the first one.
+    `origins` are the ATen nodes that the kernel computes. `lines` are the user's lines, each once.
+    `bytes` counts the memory traffic of all launches. `operations` counts the operations of the
+    products (matrix products, convolutions, attention) in all launches; `rate` is the number format
+    of the products' operands: one of RATES, or ''. `registers` is the number of registers per
+    thread, and `spilled` counts the bytes of registers that went to memory. `times` counts the
+    launches or calls in one run of the graph, and `runs` counts the runs of the graph in the first
+    call. `least` is the least time in seconds that all launches of the first call take. `graph` is
+    the number of the graph, from 0; it is None if the chains are not known. `pane` is the number of
+    the kernel's pane in its `stage`, from 1; a repeated call has the pane of the first one. In the
+    other fields, None means that the number is unknown or not applicable.
     """
 
     kind: ClassVar[str]

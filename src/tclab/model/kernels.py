@@ -1,4 +1,5 @@
-"""Facts about a kernel: its fused nodes, its configuration, its memory traffic and its resources.
+"""Define facts about a kernel: its fused nodes, its configuration, its memory traffic and its
+resources.
 
 These are values; `tclab.render` puts them into words. `str` of a configuration or an occupancy is
 the line that Inductor or Triton prints for it.
@@ -56,9 +57,9 @@ LIKELY: Mapping[str, str] = {"pad": "no"}
 @kind("timed-question")
 @dataclass(frozen=True)
 class TimedQuestion:
-    """A choice that Inductor makes by timing on the GPU: `choice` is its kind, `operator` the
-    operator concerned, `place` the user's line. Questions with the same `key` (Inductor's own) have
-    the same answer.
+    """A choice that Inductor makes by timing on the GPU. `choice` is the kind of the choice,
+    `operator` is the operator concerned, and `place` is the user's line. Questions with the same
+    `key`, which is Inductor's own key, have the same answer.
     """
 
     kind: ClassVar[str]
@@ -74,7 +75,7 @@ class TimedQuestion:
 @kind("timed-answer")
 @dataclass(frozen=True)
 class TimedAnswer:
-    """An answer to a timed question that a kernel depends on, such as ``pad=yes``."""
+    """An answer to a timed question on which a kernel depends, such as ``pad=yes``."""
 
     kind: ClassVar[str]
     question: TimedQuestion
@@ -134,8 +135,9 @@ class Config:
 @kind("configuration")
 @dataclass(frozen=True)
 class Configuration:
-    """The configuration that a kernel was compiled with, chosen among a number of `candidates`. If
-    `timed`, the GPU timed all candidates and this one was the fastest; else it is the first one.
+    """The configuration with which a kernel was compiled, chosen among a number of `candidates`. If
+    `timed`, the GPU timed all candidates and this configuration was the fastest; else it is the
+    first candidate.
     """
 
     kind: ClassVar[str]

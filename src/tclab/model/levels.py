@@ -15,8 +15,8 @@ from tclab.model.codec import kind
 @kind("level-call")
 @dataclass(frozen=True)
 class LevelCall:
-    """One call of an operator. `origin` is the name of the call at the level above that it came
-    from. At the first level `origin` is '' and the call has a `location` instead.
+    """One call of an operator. `origin` is the name of the call at the level above from which this
+    call came. At the first level `origin` is '' and the call has a `location` instead.
     """
 
     kind: ClassVar[str]

@@ -1,4 +1,4 @@
-"""The keys that link lines. Only this module knows the form of each kind of key:
+"""Define the keys that link lines. Only this module knows the form of each kind of key:
 
 ``py:<file>:<line>``, ``bc:<compile>:<offset>``, ``fx:<stage>:<index>:<node>``,
 ``ir:<unit>:<op>[:<value>]``, ``kernel:<unit>.<kernel>:<line>`` and, below the kernel,

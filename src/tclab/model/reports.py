@@ -1,4 +1,4 @@
-"""The report of `tclab explain`: everything about one function, as one artifact."""
+"""Define the report of `tclab explain`: everything about one function, as one artifact."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class Counts:
 class OwnCompiles:
     """The outcome of the compiles that the reader's own code asks for, from a run of that code.
 
-    `frames` counts the compiles that Dynamo began, `ok` the ones that it finished. `limits` are the
-    functions at the recompile limit. If there is no frame, `cause` says why, and `fix` says what to
-    do.
+    `frames` counts the compiles that Dynamo began, and `ok` counts those that it finished. `limits`
+    are the functions at the recompile limit. If Dynamo began no compile, `cause` says why, and
+    `fix` says what to do.
     """
 
     kind: ClassVar[str]
@@ -85,8 +85,8 @@ class Caching:
 @dataclass(frozen=True)
 class Checkpoints:
     """The most memory that a compiled backward uses for recomputed values of its checkpointed
-    `regions`: values of `held` regions at once, of `bytes` bytes in all. Eager holds one region at
-    a time, of `one` bytes at most.
+    `regions`. At that moment it holds the values of `held` regions, which have `bytes` bytes in
+    all. Eager holds one region at a time, which has at most `one` bytes.
     """
 
     kind: ClassVar[str]
@@ -99,8 +99,8 @@ class Checkpoints:
 @kind("phase")
 @dataclass(frozen=True)
 class Phase:
-    """One phase of compiling. It ran `times` times, for `seconds` in all, without the seconds of
-    inner phases.
+    """One phase of compiling. The phase ran `times` times, and took `seconds` in all, without the
+    seconds of inner phases.
     """
 
     kind: ClassVar[str]
@@ -190,8 +190,8 @@ class Report(Artifact):
     by their `snapshot`, which is empty in reports of an earlier tclab. `advisories` are known
     faults of this PyTorch that affect the function. `agreement` says whether the results are equal
     to eager's. `own` is set if the function compiles its parts itself and was run unchanged.
-    `cachings` are the cache lookups of its graphs, `checkpoints` the recomputed values of its
-    backwards. `cost` is the least cost of a call; None if the device's rates are not known.
+    `cachings` are the cache lookups of its graphs, and `checkpoints` are the recomputed values of
+    its backwards. `cost` is the least cost of a call; None if the device's rates are not known.
     `findings` are sorted by cost, the dearest first.
     """
 

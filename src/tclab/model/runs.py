@@ -1,4 +1,4 @@
-"""Snippets, and the results of running them: Snippet, Run, Provenance, Failure."""
+"""Define snippets, and the results of running them: Snippet, Run, Provenance, Failure."""
 
 from __future__ import annotations
 
@@ -234,7 +234,9 @@ class Run:
         return self.sources or (own,)
 
     def artifact(self, name: str) -> Artifact:
-        """Return the artifact with this name. KeyError lists the names there are."""
+        """Return the artifact with this name. Raises KeyError, which lists the names of the
+        artifacts, if there is none.
+        """
         for artifact in self.artifacts:
             if artifact.name == name:
                 return artifact

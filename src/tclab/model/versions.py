@@ -1,4 +1,6 @@
-"""Versions of PyTorch, compared as numbers, and version clauses such as ``torch >= 2.13``."""
+"""Define versions of PyTorch, which are compared as numbers, and version clauses such as ``torch >=
+2.13``.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Compute the origins and descendants of a chain's lines. Lines are line numbers, as in the page's
+"""Compute the origins and descendants of a chain's lines. Here a line is a number, as in the page's
 script.
 
 Lines are numbered across all panes, from 0, in order. A join is two lists of lines: the lines
-marked with some key, and the lines that link to this key, which came from the marked ones.
+marked with some key, and the lines that link to this key. The second lines were made from the first
+ones.
 """
 
 from __future__ import annotations

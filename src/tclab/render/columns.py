@@ -1,5 +1,5 @@
-"""Format text for a terminal: tables, wrapped paragraphs, headings. Needs only the standard
-library.
+"""Format text for a terminal: tables, wrapped paragraphs, headings. This module needs only the
+standard library.
 """
 
 from __future__ import annotations

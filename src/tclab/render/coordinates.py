@@ -1,9 +1,9 @@
 """Compute columns for the items of each row, near the items that they are linked to and without
 overlap.
 
-igraph's Sugiyama layout gives a good order within rows, but can give two items the same column (as
-in 1.0.0). This module keeps the order and finds columns by sweeps over the rows: each sweep solves
-a least squares problem for a row, with fixed gaps between neighbours.
+igraph's Sugiyama layout orders the items of each row well, but it can put two items into the same
+column (as in 1.0.0). This module keeps the order and finds columns by sweeps over the rows: each
+sweep solves a least squares problem for a row, with fixed gaps between neighbours.
 """
 
 from __future__ import annotations

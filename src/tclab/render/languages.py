@@ -1,4 +1,6 @@
-"""Pygments lexers for languages that Pygments lacks: MLIR (TTIR, TTGIR) and NVIDIA's SASS."""
+"""Define Pygments lexers for languages that Pygments lacks: MLIR (TTIR, TTGIR) and NVIDIA's
+SASS.
+"""
 
 from __future__ import annotations
 

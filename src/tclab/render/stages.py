@@ -36,8 +36,8 @@ _LANGUAGES = {
 
 
 def language(stage: str, name: str) -> str:
-    """Return the language of a listing in words, from its stage or else the name of its lexer; ''
-    for plain text.
+    """Return the language of a listing in words. It is found by the listing's stage, or else by the
+    name of its lexer; '' for plain text.
     """
     return _LANGUAGES.get(stage) or _LANGUAGES.get(name, "")
 

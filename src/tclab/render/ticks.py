@@ -6,7 +6,7 @@ import math
 import textwrap
 from typing import Any
 
-#: The letters of a tick label that fit into an inch; the ticks that fit on an axis.
+#: The number of a tick label's letters that fit into an inch, and of ticks that fit on an axis.
 _LETTERS, MOST_TICKS = 9.5, 14
 
 

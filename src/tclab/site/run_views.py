@@ -1,4 +1,5 @@
-"""Show runs in a terminal: tables of states and results, and a progress bar. Needs rich.
+"""Show runs in a terminal: tables of states and results, and a progress bar. This module needs
+rich.
 
 A pipe and a dumb terminal get one plain line for each event instead of the bar.
 """

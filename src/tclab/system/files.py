@@ -1,4 +1,6 @@
-"""Write a file that a user named, completely or not at all. Never replace a device or a pipe."""
+"""Write a file that a user named, completely or not at all. A device or a pipe is never
+replaced.
+"""
 
 from __future__ import annotations
 

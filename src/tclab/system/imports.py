@@ -43,7 +43,7 @@ def report_at_exit() -> None:
 
 
 def _try_write_import_list(folder: Path) -> None:
-    with contextlib.suppress(OSError):  # the run has ended, and its folder with it
+    with contextlib.suppress(OSError):  # the run has ended, and its folder is gone
         write_import_list(folder)
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tclab.system import imports
 
-#: Packages that are left out: the provenance has torch and triton, and each file of tclab is a
-#: dependency.
+#: Packages that a run records elsewhere: torch and triton in its provenance, and each file of tclab
+#: among its dependencies.
 _LISTED_ELSEWHERE = {"torch", "triton", "torch-compile-lab"}
 
 
@@ -35,7 +35,7 @@ def _map_distributions() -> dict[str, list[str]]:
 
 @lru_cache(maxsize=1024)
 def version(distribution: str) -> str:
-    """Return the installed version, '' if there is none."""
+    """Return the installed version of a distribution; '' if it is not installed."""
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:

@@ -78,7 +78,7 @@ def _find_passwords(value: str) -> tuple[str, ...]:
     """Return the password of a URL, as written and unquoted; an empty tuple for another value."""
     try:
         password = urlsplit(value).password or ""
-    except ValueError:  # not a URL, though it begins like one
+    except ValueError:  # the value is not a URL, though it begins like one
         password = ""
     return tuple(dict.fromkeys(filter(None, (password, unquote(password)))))
 

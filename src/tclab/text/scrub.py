@@ -92,7 +92,7 @@ def _apply_rules(rules: Sequence[tuple[re.Pattern[str], str]], text: str) -> str
 
 
 def scrub_data(data: object, clean: Callable[[str], str] = scrub) -> object:
-    """Clean every text inside JSON-like data, the keys of mappings included."""
+    """Clean every text inside JSON-like data, including the keys of mappings."""
     if isinstance(data, str):
         return clean(data)
     if isinstance(data, list):

@@ -61,8 +61,8 @@ def select_user_lines(lines: Iterable[T], file: Callable[[T], str]) -> list[T]:
 
 def drop_callers(lines: Iterable[T], file: Callable[[T], str]) -> list[T]:
     """Return the part of a stack that starts with the line that tclab called. The dropped lines
-    above it are tclab's own and its callers', such as the library of the command line. Return a
-    stack without a line of tclab unchanged.
+    above this line are tclab's own and those of its callers, such as the library of the command
+    line. Return a stack without a line of tclab unchanged.
     """
     lines = list(lines)
     own = [n for n, line in enumerate(lines, 1) if _is_tclab_file(file(line))]

@@ -1,7 +1,7 @@
 """Explain one function in the other environment, and write the report as JSON.
 
-``python -m tclab.upgrade.child OUT`` reads the request as JSON from stdin. It needs PyTorch and,
-for a target, Triton; nothing else.
+``python -m tclab.upgrade.child OUT`` reads the request as JSON from stdin. The process needs
+PyTorch and, for a target, Triton; it needs nothing else.
 """
 
 from __future__ import annotations

@@ -51,8 +51,8 @@ class NoEnvironment(TclabError):
 
 @dataclass(frozen=True)
 class Build:
-    """A PyTorch to compare: its version (``nightly`` until it is installed), and its requirement as
-    pip takes it.
+    """A PyTorch to compare: its version, which is ``nightly`` until a nightly build is installed,
+    and its requirement in pip's form.
     """
 
     version: str
@@ -152,7 +152,7 @@ class EnvironmentMaker:
         return (folder / _MARKER).is_file() and {*self.packages} <= _read_marker(folder)
 
     def install_commands(self, build: Build, folder: Path, python: Path) -> Iterator[list[str]]:
-        """Yield the commands that make the environment. Each can be repeated after an
+        """Yield the commands that make the environment. Each command can be repeated after an
         interruption.
         """
         uv = shutil.which("uv")

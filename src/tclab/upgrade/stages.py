@@ -69,8 +69,8 @@ class Side:
 
 @dataclass(frozen=True)
 class Upgrade:
-    """The compiles of one function under two PyTorches. If only one side compiles, this is the only
-    difference, and no stage is compared.
+    """The compiles of one function under two PyTorches. If only one side compiles, this fact is the
+    only difference, and no stage is compared.
     """
 
     title: str
@@ -143,8 +143,8 @@ class Upgrade:
 
     @property
     def is_worse(self) -> bool:
-        """Whether something is worse, or can be. More guards, registers or shared memory alone do
-        not count.
+        """Whether something is worse, or may be worse. More guards, registers or shared memory
+        alone do not count.
         """
         numbers = any(each.form.can_move_numbers for each in self.causes)
         failed = bool(self.after.failure) or not self.is_complete

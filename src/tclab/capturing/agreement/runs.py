@@ -22,13 +22,13 @@ from tclab.capturing.backward import run_backward
 from tclab.capturing.fresh import hide_earlier_compiles
 from tclab.capturing.torch_private import compiler, precision
 
-#: A function that returns the context in which calls are made.
+#: A function that returns a context manager, within which the calls are made.
 Mode = AbstractContextManager[Any]
 
 
 class RandomState:
-    """The state of Python's and NumPy's random numbers. PyTorch's random numbers are seeded
-    instead.
+    """The state of the random number generators of Python and NumPy. PyTorch's generators are
+    seeded instead.
     """
 
     def __init__(self) -> None:
@@ -38,8 +38,8 @@ class RandomState:
 
     @contextmanager
     def restoring(self) -> Iterator[None]:
-        """Restore the state and seed PyTorch for the block. After the block all random numbers
-        continue as if it had drawn none.
+        """Restore the state, and seed PyTorch for the block. After the block all generators
+        continue as if the block had drawn no random number.
         """
         before = RandomState()
         try:
@@ -59,8 +59,8 @@ class RandomState:
 def run(
     world: World, random_state: RandomState, backward: bool, fn: Callable[..., Any], mode: Mode
 ) -> Observation:
-    """Make the calls of `world` with `fn`; record their results, errors and effects on the
-    state.
+    """Make the calls of `world` with `fn`. Record the results and errors of the calls, and their
+    effects on the state.
     """
     observed = Observation()
     with redirect_stdout(sys.stderr), random_state.restoring(), world.applied(), mode:
@@ -86,8 +86,8 @@ def run_eager(
 
 @contextmanager
 def filling_memory() -> Iterator[None]:
-    """Fill new memory with NaN, or the largest integer, before it is used. PyTorch does this while
-    deterministic algorithms are switched on.
+    """During the block, fill new memory with NaN, or with the largest integer. PyTorch does this
+    while deterministic algorithms are switched on.
     """
     before = torch.are_deterministic_algorithms_enabled()
     warn_only = torch.is_deterministic_algorithms_warn_only_enabled()

@@ -113,7 +113,7 @@ class _ChainBuilder:
 
 
 def _drop_dangling_keys(panes: list[Listing]) -> tuple[Listing, ...]:
-    """Return the panes without links that lead nowhere, and without marks to which no link
+    """Return the panes without the links that lead nowhere, and without the marks to which no link
     leads.
     """
     marked = {key for pane in panes for keys in pane.marks.values() for key in keys}

@@ -27,7 +27,7 @@ def ir_pane(listing: Listing, unit: Unit, origins: Origins) -> Listing:
     """Make the pane of a unit's IR.
 
     Each value of a loop body is linked to the nodes for which it was made. The line that names an
-    operation is linked to all nodes that Inductor computes in it.
+    operation is linked to all nodes that Inductor computes in this operation.
     """
     line_links: LineKeys = {}
     marks: LineKeys = {}

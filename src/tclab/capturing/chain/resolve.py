@@ -1,6 +1,6 @@
 """Resolve marks to keys of the nodes that they refer to, in the graphs that the capture shows.
 
-While a compile runs, each new node is marked with the nodes that it was made from
+While a compile runs, each new node is marked with the nodes from which it was made
 (`tclab.capturing.torch_private.origins`). Here those marks become keys of `tclab.model.links`.
 """
 

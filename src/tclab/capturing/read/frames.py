@@ -65,11 +65,11 @@ def library_files(trace: Trace) -> frozenset[str]:
 def library_callers(trace: Trace) -> dict[str, SourceLine]:
     """Map each function of a library that was compiled, ``file:function``, and each of its
     compiles, by id, to the line of the reader's own code that led to it. A frame that a resume
-    function has taken over stays at the line of its break, which led to nothing: then there is no
-    line.
+    function has taken over stays in the stack at the line of its break, although this line called
+    nothing. So functions below such a frame are left out.
     """
     callers: dict[str, SourceLine] = {}
-    resumed: dict[tuple[str, str], int] = defaultdict(int)  # the last line of a break
+    resumed: dict[tuple[str, str], int] = defaultdict(int)  # function → the last line of its breaks
     for event in trace.select(names.START):
         stack = event.data["stack"]
         last = stack[-1] if stack else {"filename": "", "line": 0, "name": ""}

@@ -8,10 +8,10 @@ from typing import Any
 
 from tclab.model import MemoryPhase, MemoryRun, Moment
 
-#: An event in Chrome's trace format, with a name, category, begin and length in microseconds, and
+#: An event in Chrome's trace format, with a name, a category, a beginning and a length in µs, and
 #: arguments.
 ProfilerEvent = Mapping[str, Any]
-#: Begin and end in microseconds, and the name of an operation or phase.
+#: The beginning and the end in µs, and the name of an operation or phase.
 Span = tuple[float, float, str]
 
 _MEMORY = "[memory]"
@@ -26,7 +26,7 @@ def read_memory_run(label: str, events: Sequence[ProfilerEvent]) -> MemoryRun:
     """Return the phases whose names begin with `MARK`, each with the allocated bytes after every
     allocation and release.
 
-    Bytes count from 0 at the begin, so that releasing earlier memory gives negative numbers.
+    The bytes are 0 at the beginning, so that they become negative when earlier memory is released.
     """
     moments = [e for e in events if e.get("name") == _MEMORY]
     moments.sort(key=lambda event: (event["ts"], event["args"].get("Ev Idx", 0)))

@@ -55,7 +55,7 @@ def observe_call(
 
 
 def bind_arguments(fn: Callable[..., Any], args: tuple[object, ...]) -> dict[str, object]:
-    """Return the values of the local variables at the begin of a call of `fn`, by name."""
+    """Return the values of the local variables at the beginning of a call of `fn`, by name."""
     bound = inspect.signature(fn).bind(*args)
     bound.apply_defaults()
     return dict(bound.arguments)

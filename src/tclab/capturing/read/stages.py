@@ -1,4 +1,4 @@
-"""The stages of a compile that are read from its trace alone, without PyTorch."""
+"""Define the stages of a compile that can be read from its trace alone, without PyTorch."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Read compile seconds by phase from PyTorch's events for Chrome's trace viewer.
 
-Events nest. Each moment counts for the innermost event that has a phase in `_PHASES`, so the
-phases add up to the total and no moment counts twice.
+The events are nested. Each moment counts for the innermost event that has a phase in `_PHASES`, so
+the phases add up to the total and no moment counts twice.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PHASES = {
     "CacheBase.get_system.triton_key": "Hashing Triton's sources, once a process",
     "inductor_codecache_torch_key": "Hashing PyTorch's sources, once a process",
 }
-#: Begin and length of a phase in seconds, and the name of the phase.
+#: The beginning and the length of a phase in seconds, and the name of the phase.
 Span = tuple[float, float, str]
 
 _AUTOTUNING_SUFFIXES = ("_template_autotuning", "_template_precompiling")
@@ -73,7 +73,8 @@ def read_compile_time(trace: Trace) -> CompileTime:
 def read_timeline(trace: Trace) -> Chart:
     """Return a chart with one span for each phase, in seconds since the first phase began.
 
-    Phases nest. The chart leaves out those shorter than a hundredth of the whole time.
+    The phases are nested. The chart leaves out the phases that are shorter than a hundredth of the
+    whole time.
     """
     stacks: dict[object, list[tuple[str, float]]] = defaultdict(list)
     spans: list[Span] = []

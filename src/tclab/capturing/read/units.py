@@ -34,9 +34,9 @@ _EVENTS = (
 
 @dataclass(frozen=True)
 class CompiledKernel:
-    """A compiled Triton kernel. `configuration` is the one it was compiled with, `candidates` are
-    all configurations that Inductor tries; `resources` is None without a binary; `ptx_lines` maps
-    each line of SASS to the line of PTX that it was made from.
+    """A compiled Triton kernel. `configuration` is the configuration with which the kernel was
+    compiled, and `candidates` are all configurations that Inductor tries. `resources` is None
+    without a binary. `ptx_lines` maps each line of SASS to the line of PTX from which it was made.
     """
 
     name: str
@@ -56,11 +56,11 @@ class Unit:
     """Inductor's compile of one graph. `ir` and `wrapper` are None if the compile ended before
     these stages.
 
-    `direction` is forward, backward or inference. `output` is the parsed output code, `wrapper` the
-    same file as a listing. `loop_bodies` and `kernel_notes` name the nodes for which Inductor made
-    each loop of the IR and each line of a kernel. `Capture.compile_kernels` fills `compiled`.
-    `boundary` counts the bytes of the inputs that a run of the graph reads plus the bytes of its
-    outputs; None if not known.
+    `direction` is forward, backward or inference. `output` is the parsed output code, and `wrapper`
+    is the same file as a listing. `loop_bodies` and `kernel_notes` name the nodes for which
+    Inductor made each loop of the IR and each line of a kernel. `Capture.compile_kernels` fills
+    `compiled`. `boundary` counts the bytes of the inputs that a run of the graph reads plus the
+    bytes of its outputs; None if not known.
     """
 
     index: int  # counted from 0

@@ -52,9 +52,9 @@ class TargetOutcome:
     """The outcome of a compile for a target.
 
     `wrappers` is the output code as Inductor wrote it; `decisions` are the choices for which
-    PyTorch asks a real device. `alternatives` holds the code for the other answers, for each graph
-    with open or measured choices. `gaps` are the refused parts. `on_host` are the operators that
-    run on the CPU in graphs that have a C++ kernel.
+    PyTorch asks a real device. `alternatives` has the code for the other answers, for each graph
+    with choices that are open or were measured. `gaps` are the refused parts. `on_host` are the
+    operators that run on the CPU in graphs that have a C++ kernel.
     """
 
     wrappers: Wrappers
@@ -147,12 +147,14 @@ def capture_for(
     except Exception as error:
         if not mixes_devices(error):
             raise
-    # This call would raise on the GPU, too, so trace all tensors there.
+    # The call would raise on the GPU, too, so trace all tensors on the target.
     return _capture_once(request, move_numbers=True)
 
 
 def _capture_as_moved(request: _TargetRequest) -> TargetCapture:
-    """Capture a function that itself moves tensors to the target: make these tensors on the CPU."""
+    """Capture a function that itself moves tensors to the target. The tensors that it moves are
+    made on the CPU.
+    """
     cpu_factories: frozenset[int] = frozenset()
     while True:
         try:
@@ -187,8 +189,9 @@ def _capture_once(
 ) -> TargetCapture:
     """Compile and run all calls once.
 
-    `cpu_factories` are the numbers of the factories that make CPU tensors; None makes all tensors
-    on the target, even those that the function itself moves there.
+    `cpu_factories` are the numbers of the factory calls (torch.zeros, …) that make their tensor on
+    the CPU; all other factory calls without ``device=`` make it on the target. None is like an
+    empty set, but then the backend accepts tensors that the function itself moves to the target.
     """
     fn, options, wrappers = request.fn, request.options, Wrappers()
     results: list[object] = []

@@ -207,9 +207,9 @@ def _conv_memory_format(
     """Return the memory format of a convolution with cuDNN (aten/src/ATen/native/ConvUtils.h:
     cudnn_conv_suggest_memory_format).
 
-    For a depthwise convolution PyTorch has a kernel of its own, which takes contiguous tensors;
-    tensors in channels-last go to cuDNN (Convolution.cpp: use_cudnn_depthwise). So the layout is
-    the same with both kernels.
+    A depthwise convolution can also run in a kernel of PyTorch's own, but only if its tensors are
+    contiguous; tensors in channels-last go to cuDNN (Convolution.cpp: use_cudnn_depthwise). So this
+    rule is right for both kernels.
     """
     channels_last = {4: torch.channels_last, 5: torch.channels_last_3d}.get(weight.dim())
     if channels_last is None or torch.float64 in (data.dtype, weight.dtype):

@@ -32,7 +32,7 @@ class AttentionChooser:
     """Chooses attention backends for one target by the rules of this PyTorch.
 
     `version` is None for a PyTorch without known rules. `answers` are the numbers of the backends
-    chosen for the calls that are being traced, innermost last.
+    that were chosen for the calls being traced, the innermost call last.
     """
 
     target: Target

@@ -42,7 +42,7 @@ _EXACT = {
 
 
 class _RunOnCPU(TorchDispatchMode):
-    """Runs operators on the CPU in place of the target."""
+    """A mode that runs operators on the CPU in place of the target."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         to_cpu = tracing.replace_target_by_cpu
@@ -50,7 +50,9 @@ class _RunOnCPU(TorchDispatchMode):
 
 
 class _RunExactOnCPU(_RunOnCPU):
-    """Runs the operators in `_EXACT` on the CPU and raises TargetError for the others."""
+    """A mode that runs the operators in `_EXACT` on the CPU and raises TargetError for the
+    others.
+    """
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func.overloadpacket.__name__
@@ -131,7 +133,7 @@ def _is_on_target(node: Any) -> bool:
 
 def _index_on_target(node: fx.Node) -> None:
     """Make the index tensors of ``x[..., [-2], :]`` on the device of x. PyTorch's C++ would copy a
-    CPU tensor there, which fails if the device is not there.
+    CPU tensor to this device, which fails because the machine does not have the device.
     """
 
     def make_tensor(part: Any) -> Any:

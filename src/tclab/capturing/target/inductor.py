@@ -72,12 +72,12 @@ def _raise_no_device(*args: object) -> NoReturn:
 
 
 def _record_no_graphs(functions: list[object]) -> None:
-    """Record no CUDA graph, since the code does not run."""
+    """Do nothing in place of recording CUDA graphs, since the code does not run."""
 
 
 @contextmanager
 def patching_settings(backward: bool) -> Iterator[None]:
-    """Switch off, for the block, worker processes and the caches that would hide a stage.
+    """During the block, switch off worker processes and the caches that would hide a stage.
 
     With `backward`, AOTAutograd compiles the backward together with the forward.
     """
@@ -100,8 +100,8 @@ def patching_settings(backward: bool) -> Iterator[None]:
 
 
 class NeedsCPUFactories(Exception):
-    """Raised if a graph itself moves tensors to the target; then `factories` must make them on the
-    CPU.
+    """Raised if a graph itself moves tensors to the target. `factories` are the numbers of the
+    factory calls that must make these tensors on the CPU.
     """
 
     def __init__(self, factories: frozenset[int]) -> None:

@@ -1,3 +1,3 @@
-"""List the private names of PyTorch and Triton that tclab uses, a table per module; check them
-all.
+"""List the private names of PyTorch and Triton that tclab uses, in one table for each module, and
+check all of them.
 """

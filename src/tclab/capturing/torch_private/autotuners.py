@@ -28,7 +28,7 @@ NAMES = (
 
 
 def build_autotuner(name: str, source: str) -> Any:
-    """Build a new CachingAutotuner from a kernel's source; it compiles nothing yet.
+    """Build a new CachingAutotuner from a kernel's source, without compiling.
 
     `PyCodeCache.load` would return Inductor's own autotuner, which drops its configurations once it
     has compiled them. The autotune cache is off, because a hit leaves only one configuration, which

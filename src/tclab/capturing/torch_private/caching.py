@@ -1,8 +1,8 @@
 """Note whether the caches of AOTAutograd and of Inductor can keep each graph, and if not, why.
 
 A capture takes no result from a cache. So PyTorch is only asked for the key of each graph, which it
-makes before the lookup; if it makes none, it says why it bypasses the cache. Nothing is looked up
-or kept.
+makes before the lookup. If PyTorch makes no key, it says why it bypasses the cache. Nothing is
+looked up in a cache, and nothing is kept there.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def note_caching(trace: Trace) -> Iterator[None]:
 
 def _wrap_try_load(try_load: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap `try_load` so that it finds no entry, and sets no key under which AOTAutograd would
-    store one.
+    store an entry.
     """
     import torch._inductor.config as inductor
     from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCache

@@ -72,8 +72,8 @@ LOGS = {
 def attach_trace_handler(handler: logging.Handler) -> Iterator[None]:
     """Send the structured trace to `handler` during the block.
 
-    `handler` goes first in the list: PyTorch's own handler removes itself while logging walks the
-    list, so the handler after it would miss the first record.
+    `handler` goes first in the logger's list: PyTorch's own handler removes itself while `logging`
+    walks this list, so the handler after PyTorch's would miss the first record.
     """
     from torch._logging._internal import trace_log
 
@@ -130,8 +130,9 @@ def tap_log(name: str, handler: logging.Handler) -> Iterator[None]:
 
 @contextmanager
 def name_printed_objects() -> Iterator[None]:
-    """Let Dynamo print bytecode into the structured trace, during the block, with names in place of
-    objects among the constants, because listening must not call a user's `__repr__`.
+    """During the block, replace the objects among the constants by names in the bytecode that
+    Dynamo prints into the structured trace. Without this, a capture would call the `__repr__` of
+    the user's objects.
     """
     from torch._dynamo import convert_frame
 
@@ -164,7 +165,7 @@ def current_compile_ids() -> CompileIds:
 
 
 def interned_files() -> dict[int, str]:
-    """Return the file names that PyTorch interned, by their number.
+    """Return the file names that PyTorch interned: number → name.
 
     PyTorch interns most names before the capture begins, so the trace does not have them.
     """

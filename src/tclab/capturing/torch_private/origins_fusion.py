@@ -1,5 +1,5 @@
-"""Note which pairs of nodes Inductor's scheduler considers, which buffers they share, and which
-pairs it fuses.
+"""Note which pairs of nodes Inductor's scheduler considers, which buffers the nodes of a pair
+share, and which pairs the scheduler fuses.
 
 The scheduler's log names the fused pairs, and in most cases the reason for a refusal. The log does
 not have all pairs that were considered, nor the buffers that a pair shares, so we note both in
@@ -21,8 +21,8 @@ _declined: ContextVar[list[str] | None] = ContextVar("declined", default=None)
 
 
 def wrap_can_fuse(original: Callable[..., bool], notes: Collector) -> Callable[..., bool]:
-    """Wrap Scheduler.can_fuse: note each pair and the answer. A nested call belongs to the pair
-    of the outer one and gets no note of its own.
+    """Wrap Scheduler.can_fuse: note each pair and the answer. A nested call belongs to the pair of
+    the outer call and gets no note of its own.
     """
 
     def can_fuse(

@@ -219,8 +219,8 @@ def _producer_marks(name: object) -> Marks:
 
 
 def wrap_generate(original: Callable[..., R], notes: Collector) -> Callable[..., R]:
-    """Wrap CSE.generate: if it returns an earlier value, note at that value's line that this node
-    reuses it.
+    """Wrap CSE.generate: if it returns an earlier value, note at that value's line that the present
+    node reuses the value.
     """
 
     def generate(self: object, buffer: object, expr: object, *args: object, **kwargs: object) -> R:

@@ -1,7 +1,7 @@
 """Note each min cut of AOTAutograd's partitioner, with the values that it must not recompute.
 
 The partitioner builds a graph of weights in `solve_min_cut` and drops this graph after the cut. An
-edge from the graph's source to a value means that recomputing the value is banned, and has the
+edge from the graph's source to a value means that recomputing the value is banned; the edge has the
 reason. An event ``links_cut`` in the Trace holds these values.
 """
 
@@ -97,7 +97,9 @@ def _cut_values(joint_graph: Any, weights: Any) -> Iterator[CutValue]:
 
 
 def _concrete_bytes(size: Any) -> int:
-    """Return a size in bytes; for a symbolic size its hint, or 0 if it has none."""
+    """Return a size in bytes as a number. For a symbolic size return its hint, or 0 without a
+    hint.
+    """
     hint = size if isinstance(size, int) else getattr(size.node, "hint", None)
     return int(hint) if isinstance(hint, int) else 0
 

@@ -1,4 +1,5 @@
-"""Define a private name of PyTorch or Triton: its module, the versions that have it, and its use.
+"""Define a private name of PyTorch or Triton: its module, the versions that have the name, and its
+use.
 
 Each module of this package lists the names it uses in a table ``NAMES``. `describe_missing` says
 which of them a new PyTorch lacks; `check` calls it for all tables.
@@ -28,8 +29,8 @@ _DOTTED = re.compile(r"\w+(\.\w+)*")
 
 @dataclass(frozen=True)
 class Private:
-    """A private name: `name` is a dotted path below `module`, to a module or an attribute; `seen`
-    lists the versions that have it, and `use` its purpose in tclab.
+    """A private name. `name` is a dotted path below `module`, to a module or an attribute. `seen`
+    lists the versions that have the name, and `use` says what tclab uses it for.
     """
 
     module: str
@@ -85,7 +86,7 @@ def _names_by_statement(path: Path) -> tuple[frozenset[str], ...]:
 def _names_in_statement(statement: ast.stmt) -> Iterator[str]:
     for node in ast.walk(statement):
         for _, value in ast.iter_fields(node):
-            if isinstance(value, str) and _DOTTED.fullmatch(value):  # skips prose
+            if isinstance(value, str) and _DOTTED.fullmatch(value):  # skip strings that are prose
                 yield from value.split(".")
 
 

@@ -32,7 +32,7 @@ Backend = Callable[[fx.GraphModule, list[Any]], Callable[..., Any]]
 
 @dataclass(frozen=True)
 class GraphCall:
-    """A graph, and copies of the inputs that it was called with."""
+    """A graph, and copies of the inputs with which it was called."""
 
     graph: fx.GraphModule
     inputs: tuple[Any, ...]

@@ -23,8 +23,8 @@ NAMES = (
 
 
 def cpu_isas() -> list[Any]:
-    """Return the ISAs that both Inductor knows and this CPU has. ``bool(isa)`` says whether
-    Inductor can use an ISA; it compiles and loads a file to find out.
+    """Return the ISAs that Inductor knows and this CPU has. ``bool(isa)`` says whether Inductor can
+    use an ISA; to find out, Inductor compiles and loads a file.
     """
     from torch._inductor import codecache, cpu_vec_isa  # noqa: F401 - codecache: for that file
 

@@ -1,3 +1,3 @@
-"""Define the trace of a compile as plain data: events, their names, and notes. Never imports
-torch.
+"""Define the trace of a compile as plain data: events, their names, and notes. This package never
+imports torch.
 """

@@ -55,7 +55,7 @@ class Event(Generic[D_co]):
 
     @property
     def frame(self) -> str:
-        """The frame's number as text, the same for all compiles of one code object."""
+        """The number of the frame as text. It is the same for all compiles of one code object."""
         return self.compile_id.split("/")[0]
 
 
@@ -66,7 +66,7 @@ class Trace:
     """
 
     events: list[Event[Any]] = field(default_factory=list)
-    # PyTorch's number of a frame → the number in this trace
+    # PyTorch's number of a frame → the frame's number in this trace
     frames: dict[int, int] = field(default_factory=dict)
 
     @overload
@@ -91,8 +91,8 @@ class Trace:
 
     @contextmanager
     def divert(self) -> Iterator[Trace]:
-        """Yield another trace that gets all events added during the block. It has the same frame
-        numbers.
+        """Yield another trace that gets all events added during the block. The other trace has the
+        same frame numbers.
         """
         events, self.events = self.events, []
         try:
@@ -110,7 +110,7 @@ class Trace:
 
     def stabilize(self, text: str) -> str:
         """Renumber the names in `text` that Dynamo numbers process-wide, so that each trace numbers
-        them from 0. Remove each id() from a name.
+        them from 0. Also remove each id() from a name.
         """
         text = _ID_SUFFIX.sub("_…", text)
         return _COUNTED_NAME.sub(

@@ -51,7 +51,9 @@ class CompileMetrics(TypedDict, total=False):
 
 
 class ChromeEvent(TypedDict, total=False):
-    """The begin or the end of a phase in the format of Chrome's trace viewer; `ts` in µs."""
+    """The beginning or the end of a phase, in the format of Chrome's trace viewer. `ts` is the time
+    in µs.
+    """
 
     name: str
     ph: str  # B: the phase begins, E: it ends

@@ -14,8 +14,8 @@ from tclab.model import FusedGroup
 GetCompileIds = Callable[[], CompileIds]
 N = TypeVar("N")
 
-# The keys in node.meta, each with its value: marks of the nodes from which it was made; after its
-# graph was printed, its own mark
+# The keys that tclab sets in node.meta. MARK has the marks of the nodes from which a node was made;
+# once the node's graph is printed, it has the node's own mark.
 MARK = "tclab_mark"
 MARKS = "tclab_marks"  #: in a loop body: marks of the FX nodes that the node computes
 OFFSET = "tclab_at"  #: offset of the bytecode instruction that made the node
@@ -27,8 +27,8 @@ Marks = tuple[Mark, ...]
 
 @dataclass(frozen=True)
 class NodeNote:
-    """An FX node at the moment when its graph was printed. `marks` name the nodes that it was
-    made from.
+    """An FX node at the moment when its graph was printed. `marks` name the nodes from which it was
+    made.
     """
 
     name: str
@@ -85,7 +85,7 @@ class StepNote:
 @dataclass(frozen=True)
 class CallNote:
     """A call in a graph of one operator level. `origin` names the node of the level above that made
-    it. Only the first level has the user's `file` and `line`.
+    this call. Only the first level has the user's `file` and `line`.
     """
 
     name: str
@@ -99,8 +99,8 @@ class CallNote:
 
 @dataclass(frozen=True)
 class FusionQueryNote:
-    """A query of the scheduler whether two of its nodes may fuse. Each node is given by the names
-    of its operations.
+    """A question of Inductor's scheduler: may these two scheduler nodes fuse? Each node is given by
+    the names of its operations.
 
     `shared` lists (buffer, bytes) for each buffer that both access at the same index. `declined_by`
     is the function of the code generator that declined, or ''.
@@ -127,8 +127,9 @@ class FusedNote:
 
 @dataclass(frozen=True)
 class LoopBodiesNote:
-    """The loop bodies at the time when Inductor logged its IR. For each scheduled operation they
-    have the name of each node in its body, with the marks of the FX nodes that this node computes.
+    """The loop bodies at the time when Inductor logged its IR. `marks` maps each scheduled
+    operation, and then each node of its loop body, to the marks of the FX nodes that this node
+    computes.
     """
 
     marks: dict[str, dict[str, Marks]]  # op → body node → marks
@@ -160,7 +161,7 @@ class KernelNote:
 
 @dataclass
 class Collector:
-    """Collects notes for all captures that listen at the moment."""
+    """A collector of notes for all captures that are listening at the moment."""
 
     traces: list[Trace]
     compile_id: GetCompileIds  # returns the ids of the current compile

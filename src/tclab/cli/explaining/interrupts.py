@@ -1,4 +1,4 @@
-"""Record Ctrl-C, since the running code can turn KeyboardInterrupt into another error."""
+"""Record each Ctrl-C, since the running code can turn KeyboardInterrupt into another error."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from tclab.explain import OnStep, Step
 
 @contextmanager
 def record_interrupts() -> Iterator[list[int]]:
-    """Yield a list that receives each SIGINT of the block; each raises KeyboardInterrupt as usual.
+    """Yield a list that receives each SIGINT of the block. Each signal raises KeyboardInterrupt as
+    usual.
 
-    An interrupted callback of the compiler can raise an error of the compiler's, which would look
-    like a fault of the reader's function. If Ctrl-C is ignored, as in a background job, it stays
-    ignored.
+    The list is needed because an interrupted callback of the compiler can raise an error of the
+    compiler's, which would look like a fault of the reader's function. If Ctrl-C is ignored, as in
+    a background job, it stays ignored.
     """
     came: list[int] = []
 

@@ -1,4 +1,4 @@
-"""Display the running step and its seconds while the reader waits. Needs rich."""
+"""Display the running step and its seconds while the reader waits. This module needs rich."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ from tclab.explain.request import ExplainRequest
 
 @dataclass(frozen=True)
 class MeasureRequest:
-    """Prepare the calls of `request` in a working folder: in ``eager``, or compiled with these
-    `options` of torch.compile.
+    """A request to prepare the calls of `request` in the working folder `folder`. The `mode` is
+    ``eager``, or the calls are compiled with these `options` of torch.compile.
     """
 
     folder: str
@@ -23,8 +23,10 @@ class MeasureRequest:
 
 @dataclass(frozen=True)
 class Prepared:
-    """The calls are warm. `first` and `warm` are seconds of all calls once through: the first time,
-    and now. `gpu` is the device's name, '' for a CPU. `problem` says what was raised.
+    """The answer that the calls are warm. `first` and `warm` are the seconds of one pass over all
+    calls: of the first pass, and of a warm one. `gpu` is the name of the GPU; '' for a CPU. `peak`
+    is the most memory in bytes that a pass needs on the GPU. `problem` says what went wrong; '' if
+    nothing did.
     """
 
     first: float = 0.0
@@ -37,8 +39,8 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Round:
-    """The seconds of all calls once through, as a mean over a round, and the share of them in which
-    the host was busy with issuing the work.
+    """The seconds of one pass over all calls, as the mean of a round, and the share of this time in
+    which the host was busy issuing work.
     """
 
     seconds: float

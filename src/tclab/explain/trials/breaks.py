@@ -30,8 +30,8 @@ NOT_TRIED = "(Not tried.)"
 
 
 def try_hints(breaks: Breaks, functions: dict[str, str], runner: TrialRunner) -> Breaks:
-    """Return the breaks with the hints that help; untried hints are marked. The break at the
-    recompile limit gets the remedy for the function's recompiles as its hint.
+    """Return the breaks with the hints that help; hints that were not tried are marked. The break
+    at the recompile limit gets the remedy for the function's recompiles as its hint.
     """
     counted = sum(item.gb_id != LIMIT for item in breaks)
     outcomes: dict[str, str] = {}

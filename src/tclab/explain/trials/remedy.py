@@ -18,11 +18,11 @@ READY = "ready"
 class Remedy:
     """One change to try.
 
-    `description` describes it for the reader. `options` are keywords of torch.compile, `settings`
-    values for names in torch._dynamo.config, `backend` is the backend of torch.compile, and `lines`
-    maps line numbers to replacements in the reader's file. `arguments` changes the arguments of
-    each call: ``detach``, ``grad``, ``two 1`` for size 2 in dimension 1, ``mark x 0`` or ``same
-    bag``.
+    `description` describes it for the reader. `options` are keywords of torch.compile, and
+    `settings` are values for names in torch._dynamo.config. `backend` is the backend of
+    torch.compile. `lines` maps line numbers to replacements in the reader's file. `arguments`
+    changes the arguments of each call: ``detach``, ``grad``, ``two 1`` for size 2 in dimension 1,
+    ``mark x 0`` or ``same bag``.
 
     If `called_before`, the calls are first made once without a compile. If `rebound`, each
     `forward` that is bound to another module is bound to its own module. If not `compiled`, nothing

@@ -59,8 +59,8 @@ Message = Step | FilesRead | Done | Failed
 
 
 def context() -> Processes:
-    """Return the multiprocessing context that starts processes. Its first process waits until
-    PyTorch is imported.
+    """Return the multiprocessing context that starts processes. The first process that it starts
+    waits until PyTorch is imported.
     """
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")

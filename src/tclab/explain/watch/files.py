@@ -21,8 +21,8 @@ Stamp = tuple[object, ...]
 
 
 def stamp(path: str) -> Stamp:
-    """Return a file's time, size and inode; for a folder, a path that ends in a slash, the names of
-    its Python files. Empty if the path does not exist.
+    """Return a file's time, size and inode. For a folder, which is a path that ends in a slash,
+    return the names of its Python files. Return nothing if the path does not exist.
     """
     try:
         if path.endswith(os.sep):

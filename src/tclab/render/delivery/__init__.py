@@ -1,5 +1,5 @@
-"""Decide where the longest parts of a page are kept: the code of stages, long listings, tables of
-guards.
+"""Decide where the longest parts of a page are kept. These are the code of stages, long listings
+and tables of guards.
 
 A renderer passes such a part to the `Delivery` of its options and puts the result into the page.
 `Delivery` itself returns every part unchanged; `files` moves machine code to files beside the page;

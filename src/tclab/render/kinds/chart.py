@@ -85,9 +85,9 @@ def _plot(axes: Any, artifact: Chart, xs: list[float]) -> None:
 
 
 def _split_by_name(artifact: Chart, values: list[float]) -> list[tuple[str, list[float]]]:
-    """Split the values into parts (line style, values): one for points joined by a line, one for
-    single points. Points with a name are single. In each part, the points of the other part are
-    NaN.
+    """Split the values into parts (line style, values): one part for points that a line joins, and
+    one for single points. Points with a name are single points. In each part, the points of the
+    other part are NaN.
     """
     if not artifact.names:
         return [("-", values)]

@@ -27,8 +27,8 @@ def point_name(artifact: Chart, index: int) -> str:
 
 
 def point_url(artifact: Chart, index: int, options: Options) -> str:
-    """Return the address that the points at x position `index` link to, relative to the page; '' if
-    there is none, or no site.
+    """Return the address to which the points at x position `index` link, relative to the page; ''
+    if they have none, or outside of a site.
     """
     place = artifact.links[index] if artifact.links else ""
     if not place or options.root is None:

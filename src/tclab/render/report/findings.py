@@ -11,7 +11,7 @@ from tclab.render.options import Options, place_link
 
 #: The number of findings that are open on the first screen.
 MOST_OPEN = 6
-#: The lines that a finding names; it can have hundreds, of layers that are alike.
+#: The most lines that a finding names. A finding on equal layers can have hundreds of lines.
 _MOST_PLACES = 4
 
 

@@ -27,7 +27,9 @@ def provenance_texts(report: Report) -> list[str]:
 
 
 def calls_text(report: Report) -> str:
-    """Return the begin of a sentence on device and calls, to which the caller appends the calls."""
+    """Return the beginning of a sentence on device and calls, to which the caller appends the
+    calls.
+    """
     device = f"for {report.target}, which need not be here" if report.target else "on this machine"
     backward = " and differentiated" if report.backward else ""
     times = f" {len(report.calls)} times" if len(report.calls) > 1 else ""

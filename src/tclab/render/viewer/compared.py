@@ -2,7 +2,8 @@
 
 The comparison is difflib's. Noise lines are left out on both sides, except in kernels, where lines
 about compiling and launching are marked as metadata. Addresses of instructions and names of
-registers are not compared, because one more instruction changes all later ones.
+registers are not compared, because one additional instruction changes those of all later
+instructions.
 """
 
 from __future__ import annotations

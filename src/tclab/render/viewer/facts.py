@@ -122,8 +122,8 @@ def _visible_facts(facts: KernelFacts) -> Iterator[tuple[str, str]]:
 
 
 def _list_reasons(facts: KernelFacts) -> Iterator[tuple[str, Html]]:
-    """Yield the scheduler's reasons to fuse nodes or not. Pairs that share no data are only
-    counted.
+    """Yield the scheduler's reasons for fusing nodes, or for not fusing them. Pairs that share no
+    data are only counted.
     """
     yield "fused", esc("; ".join(map(_fused_text, facts.fused)))
     disjoint = [

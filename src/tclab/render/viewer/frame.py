@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tclab.model import Listing
     from tclab.render.viewer.panes import Panes
 
-#: The lines that a column shows unfolded at first; the script has the same number.
+#: The most lines that a column shows unfolded at first; the page's script has the same number.
 MOST_OPEN_LINES = 400
 
 #: The stages to show if there is no room for all, the most important ones first.

@@ -51,7 +51,7 @@ def list_(context: click.Context, folder: Path) -> None:
     progress = Progress.read(folder)
     table = terminal.plain_table("lab", "title", "exercise", "what it is", "state")
     for column in (table.columns[1], table.columns[3]):
-        column.no_wrap = False  # other columns wrap in a narrow terminal, but names do not
+        column.no_wrap = False  # names, in the other columns, do not wrap in a narrow terminal
     for one in source.find(_open_project(context).root):
         passed = progress.passed.get(one.name, [])
         for number, exercise in enumerate(load_exercises(one.name)):

@@ -63,8 +63,8 @@ def status(plan: Plan, snippet: Snippet, environment: str) -> Status:
 
 
 def reasons(statuses: Mapping[Snippet, Sequence[Status]]) -> Iterator[str]:
-    """Return a line for each difference, with its environment, its state and the snippets that have
-    it.
+    """Return a line for each reason why runs are not fresh, with the environment, the state and the
+    snippets that the reason concerns.
     """
     snippets: dict[tuple[str, str, str], list[str]] = {}
     for one in chain.from_iterable(statuses.values()):

@@ -1,5 +1,5 @@
-"""Define the events that the runner reports while it works. Plain data: the command line prints
-them.
+"""Define the events that the runner reports while it works. They are plain data, which the command
+line prints.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ from tclab.system import machine, paths
 class Plan:
     """The status of every snippet of the project at `root`, on this machine and recorded.
 
-    `here` is the provenance of a run made now, `package` the digests of tclab's files. Both are
-    determined at the start, so that a later edit of tclab makes the plan's runs stale but not
+    `here` is the provenance of a run made now, and `package` has the digests of tclab's files. Both
+    are determined at the start, so that a later edit of tclab makes the plan's runs stale but not
     wrong.
     """
 
@@ -41,7 +41,7 @@ class Plan:
     def local_status(self, snippet: Snippet) -> Status:
         """Return the status of this machine's run; ``lacking`` if the snippet cannot run here.
 
-        RecordingError if a recorded file that the snippet reads was changed or damaged.
+        Raises RecordingError if a recorded file that the snippet reads was changed or damaged.
         """
         if snippet.name not in self._live:
             self._live[snippet.name] = self._read_status(snippet)
@@ -82,7 +82,7 @@ class Plan:
     def save_recording(self, environment: str, run: Run) -> None:
         """Save a run as a recording. A failed run revokes the earlier recording, whose files stay.
 
-        StoreError if that fails.
+        Raises StoreError if the run cannot be saved.
         """
         if not run.ok and (former := recordings.read_head(self.root, environment, run.snippet)):
             self.store.revoke(recordings.digest(former), run)

@@ -56,7 +56,7 @@ def is_complete(path: Path) -> bool:
 
 
 def _is_open(path: Path) -> bool:
-    """Return whether a process has the file open; False on a system without /proc."""
+    """Return whether a process has the file open. On a system without /proc, return False."""
     wanted = os.path.realpath(path)
     for each in Path("/proc").glob("[0-9]*/fd/*"):
         with contextlib.suppress(OSError):

@@ -37,8 +37,8 @@ class Work:
     troubles: list[StoreError] = field(default_factory=list)
 
     def needs_run(self, snippet: Snippet) -> bool:
-        """Return whether the snippet must run. It need not if it cannot run here, or if its fresh
-        run was taken.
+        """Return whether the snippet must run. It need not run if it cannot run here, or if its
+        fresh run was taken.
         """
         status = self.plan.local_status(snippet)
         if status.state == "lacking":

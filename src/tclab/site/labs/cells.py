@@ -13,7 +13,7 @@ from tclab.model import Artifact, Text
 from tclab.site.engine.worker.protocol import JobFile
 from tclab.site.snippets import claims
 
-#: The names of two kinds of artifacts: the mark with a cell's number at its begin, and the text
+#: The names of two kinds of artifacts: the mark with a cell's number at its beginning, and the text
 #: that the cell printed.
 CELL, PRINTED = "cell", "printed"
 

@@ -44,7 +44,7 @@ class WrongAnswer(AssertionError):
 
 
 class RandomInputs:
-    """Makes random inputs for an answer. Equal seeds give equal inputs."""
+    """A maker of random inputs for an answer. Equal seeds give equal inputs."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -60,8 +60,8 @@ class RandomInputs:
 
 @dataclass(frozen=True)
 class Step:
-    """One requirement of an exercise. `name` names the mistake that the step catches; `says` is the
-    requirement in words for the reader.
+    """One requirement of an exercise. `name` names the mistake that the step catches, and `says` is
+    the requirement in the words that the reader sees.
     """
 
     name: str

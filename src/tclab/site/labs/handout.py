@@ -146,8 +146,8 @@ def write(lab: Lab, folder: Path) -> list[Path]:
 
 
 def lab_and_release(text: str) -> tuple[str, str]:
-    """Return the lab to which a file belongs, and the tclab release that wrote it; '' for what the
-    file does not state.
+    """Return the lab to which a file belongs, and the tclab release that wrote the file. Either is
+    '' if the file does not state it.
     """
     if match := _RELEASE.search(text):
         return match["lab"], match["release"]

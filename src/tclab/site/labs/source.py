@@ -40,8 +40,8 @@ _NAME = re.compile(r"lab(?P<number>\d)_(?P<topic>[a-z_]+)\.py")
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a lab. `line` is the line of its header, `text` its body; in a Markdown cell the
-    ``#`` are removed.
+    """A cell of a lab. `line` is the line of the cell's header, and `text` is the cell's body; in a
+    Markdown cell the ``#`` are removed.
     """
 
     kind: Literal["markdown", "code"]
@@ -110,7 +110,9 @@ def find(root: Path) -> list[Lab]:
 
 
 def get(root: Path, number: int) -> Lab:
-    """Read the lab with this number. LabError names the numbers that exist."""
+    """Read the lab with this number. Raises LabError, which names the numbers that exist, if there
+    is none.
+    """
     labs = {lab.number: lab for lab in find(root)}
     if number not in labs:
         numbers = ", ".join(map(str, labs)) or "none"
@@ -119,7 +121,7 @@ def get(root: Path, number: int) -> Lab:
 
 
 def read(path: Path, root: Path) -> Lab:
-    """Read one lab. LabError or SnippetError names the line at fault."""
+    """Read one lab. Raises LabError or SnippetError, which names the line at fault."""
     place = path.relative_to(root).as_posix()
     name = _NAME.fullmatch(path.name)
     if name is None:

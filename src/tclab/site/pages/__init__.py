@@ -128,7 +128,8 @@ def overview() -> Html:
 def verdicts(name: str) -> Html:
     """Show a table: does each belief that the snippet tests hold, in each version of PyTorch?
 
-    Each belief must be a heading of the page. PageError names a belief without a heading.
+    Each belief must be a heading of the page. Raises PageError, which names the belief, for one
+    without a heading.
     """
     block, _, runs = _find(name)
     page = state.build().book.pages[block.page.path]

@@ -64,7 +64,7 @@ class Book:
 
     @property
     def store_path(self) -> Path:
-        """The folder where builds keep caches; a build is correct without it."""
+        """The folder where builds keep caches. A build is correct without this folder, too."""
         return self.plan.store.path
 
     @cached_property
@@ -83,8 +83,8 @@ class Book:
         return self.pages.get(f"{self.docs.name}/{url.removesuffix('.html')}.md")
 
     def snippet(self, name: str, place: str) -> Snippet:
-        """Return the snippet called `name`. Raises Raises PageError at `place`, with similar names,
-        if there is none.
+        """Return the snippet called `name`. Raises PageError at `place`, with similar names, if
+        there is none.
         """
         try:
             return self.all_snippets[name]

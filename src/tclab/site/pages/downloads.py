@@ -46,8 +46,8 @@ def included_files(snippet: Snippet) -> Iterator[tuple[str, str]]:
 
 
 def _include_path(snippet: Snippet, include: Path) -> str:
-    """Return the path relative to the script, so that imports work; the bare name for a file
-    elsewhere.
+    """Return the path of `include` relative to the script's folder, so that imports work. For a
+    file outside of this folder, return only its name.
     """
     folder = snippet.path.parent
     is_inside = include.is_relative_to(folder)

@@ -36,7 +36,7 @@ def figure(
 ) -> Html:
     """Render one artifact of `run` without its stamp; source lines link to the page's listings.
 
-    Adds to the page the files that a browser loads later and, if `searched`, the search keywords.
+    Add to the page the files that a browser loads later and, if `searched`, the search keywords.
     """
 
     def make() -> str:
@@ -57,7 +57,7 @@ def figure(
 
 
 def keywords(artifact: Artifact, prefix: str) -> list[render.Keyword]:
-    """Return the words of an artifact's code that the site's search finds."""
+    """Return the words of an artifact's code by which the site's search finds the artifact."""
 
     def make() -> str:
         words = render.keywords(artifact, render.Options(prefix))

@@ -112,7 +112,7 @@ def on_pre_build(config: MkDocsConfig) -> None:
 
 
 def open_build(config: MkDocsConfig, open_book: Callable[[Path, Path], book.Book]) -> None:
-    """Open the book of a build. BuildError lists all its problems."""
+    """Open the book of a build. Raises BuildError, which lists all problems of the book."""
     root = Path(config.config_file_path).parent
     try:
         site_folder.check_writable(Path(config.site_dir))
@@ -129,8 +129,8 @@ def open_build(config: MkDocsConfig, open_book: Callable[[Path, Path], book.Book
 
 
 def newest_run_time(opened_book: book.Book) -> int:
-    """Return the newest date of a shown run, in seconds. It is the site's date, which so does not
-    depend on the day of the build.
+    """Return the newest date of a shown run, in seconds. The site has this date, so that it does
+    not depend on the day of the build.
     """
     days = [run.provenance.date[:10] for runs in opened_book.runs.values() for run in runs]
     return calendar.timegm(time.strptime(max(days, default="2026-01-01"), "%Y-%m-%d"))
@@ -322,7 +322,7 @@ def listed_pages(pages: list[SitePage]) -> list[markdown_pages.ListedPage]:
 
 
 def site_facts(config: MkDocsConfig) -> dict[str, str]:
-    """Return the site's name, description and url ('' if it has none)."""
+    """Return the site's name, description and url; the url is '' if the site has none."""
     site = {"name": config.site_name, "description": config.site_description or ""}
     return site | {"url": config.site_url or ""}
 

@@ -48,7 +48,7 @@ class Page:
     def next_block(self, code: str) -> Block:
         """Remove the first block with this text from `waiting_blocks` and return it.
 
-        PageError if there is none. White space is ignored: Markdown turns tabs into spaces.
+        Raises PageError if there is none. White space is ignored: Markdown turns tabs into spaces.
         """
         for block in self.waiting_blocks:
             if block.code.split() == code.split():

@@ -43,9 +43,9 @@ def _is_loopback(host: str) -> bool:
 
 
 def tls_settings(address: str) -> Any:
-    """Return Dask's `Security` for a ``tls://`` address, None for another one.
+    """Return Dask's `Security` for a ``tls://`` address; None for another address.
 
-    TclabError if Dask's configuration names no certificates, or one that does not exist.
+    Raises TclabError if Dask's configuration names no certificates, or one that does not exist.
     """
     from distributed import security as dask_security
 

@@ -178,7 +178,9 @@ class Agent(LocalWork):
 
 
 def _write_answer(number: int, path: Path, answer: Answer) -> None:
-    """Write an answer to its file and tell the host that it is there, or that the disk is full."""
+    """Write an answer to its file. Tell the host that the answer is complete, or that the disk is
+    full.
+    """
     try:
         path.write_bytes(answer.encode())
     except OSError as error:

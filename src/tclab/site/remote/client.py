@@ -28,7 +28,7 @@ _LOCAL = re.compile(r"local:([1-9]\d{0,2})")
 
 @dataclass(frozen=True)
 class ClusterAddress:
-    """Address of a Dask cluster: ``local:4``, ``tcp://127.0.0.1:8786``, ``tls://…``."""
+    """The address of a Dask cluster: ``local:4``, ``tcp://127.0.0.1:8786``, ``tls://…``."""
 
     address: str
     insecure: bool = False
@@ -54,10 +54,10 @@ class ClusterAddress:
 
 @dataclass(frozen=True)
 class RunRequest:
-    """Snippets to run for one environment.
+    """The snippets to run for one environment.
 
-    For this machine's environment (``here``) a worker must be of the same kind, and have a C++
-    compiler if this machine has one, because compiling for a CPU needs it. For a recording, a
+    For this machine's environment (``here``) a worker must be of the same kind. It must also have a
+    C++ compiler if this machine has one, because compiling for a CPU needs one. For a recording, a
     worker must have what the snippet needs, a PyTorch whose version begins with `torch`, and a GPU
     whose name contains `gpu`.
     """

@@ -1,9 +1,9 @@
 """Encode and decode the messages between a client and a worker: a job, and its answer.
 
-A job is one line of JSON: the snippet with all that counts in its key, the digest of the tree that
-contains it, the environment variables that it gets, and the environment that its run is for. An
-answer is one line of JSON (its head), followed by a tar of the run's folder as in the store.
-Neither a job nor an answer contains objects of PyTorch or classes of tclab.
+A job is one line of JSON: the snippet with everything that counts in its key, the digest of the
+tree that contains the snippet, the environment variables that the snippet gets, and the environment
+for which it runs. An answer is one line of JSON (its head), followed by a tar of the run's folder
+as in the store. Neither a job nor an answer contains objects of PyTorch or classes of tclab.
 """
 
 from __future__ import annotations

@@ -90,8 +90,8 @@ def is_inside(name: str) -> bool:
 
 
 def unpack(data: bytes, folder: Path) -> None:
-    """Write the files of a tar into a new folder. Raises Raises InvalidTar, before anything is
-    written, if the tar is refused.
+    """Write the files of a tar into a new folder. Raises InvalidTar, before anything is written, if
+    the tar is refused.
     """
     for name, content in list(iter_files(data)):
         path = folder / name

@@ -1,4 +1,4 @@
-"""Functions that a client calls on a worker through Dask.
+"""Define the functions that a client calls on a worker through Dask.
 
 A client calls `has_tree`, `take_tree` and `run_job` by name, and passes only bytes and text. So a
 client and a worker may have different versions of tclab; a worker announces its protocol.

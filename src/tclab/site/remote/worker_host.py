@@ -48,8 +48,8 @@ class WorkerHost:
         return digest in self._trees
 
     def add_tree(self, digest: str, data: bytes) -> None:
-        """Keep a tree. Raises Raises `tars.InvalidTar` if its digest is wrong, and OSError if the
-        disk is full.
+        """Keep a tree. Raises `tars.InvalidTar` if its digest is wrong, and OSError if the disk is
+        full.
         """
         with self._lock:
             if digest in self._trees:

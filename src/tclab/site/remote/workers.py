@@ -58,7 +58,7 @@ class QueuedJob:
     job: Job
     requirements: Requirements
     seconds: float  # seconds of the snippet's last run; infinity if it never ran
-    failures: int = 0  # how often a worker was lost or could not run the job
+    failures: int = 0  # the number of times that a worker was lost or could not run the job
     refusals: dict[str, str] = field(default_factory=dict)  # worker's address → reason
 
 

@@ -1,12 +1,14 @@
-"""Read ``shadow.json``: claims whose outcome differs on a reader's machine, each with the reason.
+"""Read ``shadow.json``: the claims whose outcome is another one on a reader's machine, each with
+the reason.
 
     {"inductor": {"guards/values_call_by_call#two-compiles": "Inductor compiles each float anew"},
      "caches": {"caches/what_a_hit_skips": "it waits for a stage that a hit skips"}}
 
-The kind ``inductor`` has the claims that flip if Inductor replaces the snippet's backend, and
-``caches`` those that flip if PyTorch's graph caches are filled. A name without a claim stands for a
-snippet that does not reach its end, so that its claims are not judged. The reason says why the flip
-does not make the snippet's sentences false, or that it does.
+A claim *flips* if its outcome changes. The kind ``inductor`` has the claims that flip if Inductor
+replaces the snippet's backend. The kind ``caches`` has the claims that flip if PyTorch's graph
+caches are filled. A name without a claim stands for a snippet that does not reach its end, so that
+its claims are not judged. The reason says why the flip does not make the snippet's sentences false,
+or that the flip does so.
 """
 
 from __future__ import annotations
@@ -35,8 +37,8 @@ class Flips:
 
 
 def read(root: Path) -> Flips:
-    """Read the project's list; empty if it has none. Raises SnippetError for a wrong entry of the
-    list.
+    """Read the flips of the project; there are none without the file. Raises SnippetError for a
+    wrong entry.
     """
     path = root / FILE
     try:

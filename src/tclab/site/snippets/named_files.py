@@ -1,8 +1,8 @@
-"""Find the files that a Python file names in its text, whatever reads them.
+"""Find the files that a Python file names in its string literals, whatever program reads them.
 
 A run notes which files Python opens (`opened_files`), but not which files C++ or another program
-opens. So each text in the source counts that is the path of a file, relative to the project's
-folder or to the file's own folder:
+opens. So a file counts if a string literal of the source is its path, relative to the project's
+folder or to the folder of the Python file:
 
     torch.load("snippets/quantised/scales.pt")
     (Path(__file__).parent / "data" / "rows.csv").read_text()
@@ -16,8 +16,8 @@ from pathlib import Path
 
 
 def named_files(path: Path, root: Path) -> set[Path]:
-    """Return the files below `root` that the text of the Python file `path` names; none if it
-    cannot be parsed.
+    """Return the files below `root` that the string literals of the Python file `path` name; none
+    if `path` cannot be parsed.
     """
     try:
         tree = ast.parse(path.read_bytes())
@@ -34,12 +34,14 @@ def named_files(path: Path, root: Path) -> set[Path]:
 
 
 def _may_be_a_file(text: str) -> bool:
-    """Return whether a text can be the path of a file; most texts are prose or code."""
+    """Return whether a string literal can be a file's path; most literals are prose or code."""
     return 0 < len(text) < 256 and text.isprintable() and not text.endswith(("/", "."))
 
 
 def _path_texts(tree: ast.AST) -> Iterator[str]:
-    """Yield each text, and the texts that ``/`` or ``join`` puts together: ``data/rows.csv``."""
+    """Yield each string literal of the tree, and each path that ``/`` or a call such as ``join``
+    makes of string literals: ``data/rows.csv``.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
@@ -59,7 +61,7 @@ def _split_path(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _texts_at_the_end(parts: list[ast.expr]) -> list[str]:
-    """Return the texts after the last part that is not a text."""
+    """Return the string literals after the last part that is not a string literal."""
     texts: list[str] = []
     for part in parts:
         if isinstance(part, ast.Constant) and isinstance(part.value, str):

@@ -57,8 +57,8 @@ def check(path: Path, root: Path) -> None:
 
 
 def check_beginning(path: Path) -> None:
-    """Check a file to which lines are added. Its first lines must have the digest in the list;
-    further lines come from a command that was killed before it wrote the new digest.
+    """Check a file to which a command adds lines. The first lines of the file must have the digest
+    in the list. Further lines come from a command that was killed before it wrote the new digest.
     """
     path, root = path.resolve(), _find_root(path)
     if root and path.exists() and (name := _name(path, root)):

@@ -1,4 +1,6 @@
-"""Compute digests of the inputs of a run: its snippet and its provenance. Imports no torch."""
+"""Compute digests of the inputs of a run: its snippet and its provenance. This module imports no
+torch.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Find the sources of a run: where the data in the files below ``records/`` that it reads was
-measured.
+"""Find the sources of a run. A source says where the data in a file below ``records/`` that the run
+reads was measured.
 
 Each file states its own source: a file of rows or a report in its head, an artifact of a recording
 in the ``run.json`` beside it.
@@ -23,7 +23,7 @@ _PROVENANCE = ("environment", "machine", "provenance")
 def read_sources(snippet: Snippet) -> tuple[Source, ...]:
     """Read the sources of the recorded files that a snippet reads, merged by machine.
 
-    RecordingError for a file that does not state its source.
+    Raises RecordingError for a file that does not state its source.
     """
     return merge_by_machine(
         read_source(path) for path in snippet.includes if "records" in path.parts

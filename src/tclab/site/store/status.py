@@ -102,9 +102,9 @@ _CHANGED_DURING = (
 
 
 def _changed_during(run: Run, name: str) -> bool:
-    """Return whether a file changed, by its own time, after the run began and before it ended.
+    """Return whether a dependency has no digest because its file changed during the run.
 
-    Then it has no digest. A recorded file without a digest was missing.
+    A recorded file without a digest was missing instead.
     """
     return not run.rests_on[name] and not name.startswith("records/")
 

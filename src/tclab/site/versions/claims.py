@@ -1,4 +1,4 @@
-"""The outcomes of claims, and the verdicts on beliefs, under the installed PyTorch."""
+"""Find the outcomes of claims, and the verdicts on beliefs, under the installed PyTorch."""
 
 from __future__ import annotations
 

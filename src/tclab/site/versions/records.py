@@ -1,4 +1,5 @@
-"""Records of one PyTorch version: claims, verdicts and compiles, kept in ``records/versions/``.
+"""Read and write the records of one PyTorch version: claims, verdicts and compiles, kept in
+``records/versions/``.
 
 A file is plain JSON, with a line for each snippet's claims, each belief, each compile and each body
 of a kernel. A body is stored once, under its digest, even if several kernels have it.
@@ -42,14 +43,14 @@ class Compile:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """The key, which the same compile under another PyTorch has, too."""
+        """The key of the compile. The same compile under another PyTorch has the same key."""
         return self.corpus, self.name, self.target, self.packages
 
 
 @dataclass(frozen=True)
 class VersionRecord:
-    """The record of one PyTorch version. `claims` maps a snippet to its claims' outcomes, `sources`
-    a snippet to the source key of its run, `verdicts` a belief to its verdict.
+    """The record of one PyTorch version. `claims` maps a snippet to the outcomes of its claims.
+    `sources` maps a snippet to the source key of its run. `verdicts` maps a belief to its verdict.
     """
 
     machine: Provenance

@@ -101,7 +101,7 @@ def _make_row(worker: Worker, times: Sequence[float], eager: Sequence[float]) ->
 def take_turns(
     workers: Sequence[Worker], rounds: Rounds, end: float = math.inf
 ) -> dict[str, list[float]]:
-    """Return the time of one call in µs for each mode and round; each round begins with another
+    """Return the time of one call in µs for each mode and round. Each round begins with another
     mode.
 
     After `end` (time.monotonic()) three rounds are enough.
@@ -130,7 +130,7 @@ def _are_stable(times_by_mode: dict[str, list[float]], workers: Sequence[Worker]
 class Clock:
     """A budget in seconds that began at `start` (time.monotonic()).
 
-    `preparing` are the seconds that the preparation of each batch took, `timing` the seconds in
+    `preparing` has the seconds that the preparation of each batch took. `timing` is the seconds in
     which one worker is timed.
     """
 

@@ -1,4 +1,4 @@
-"""Define a case: one function or model at one size, and its modes. Imports no torch."""
+"""Define a case: one function or model at one size, and its modes. This module imports no torch."""
 
 from __future__ import annotations
 

@@ -67,9 +67,9 @@ class Facts(TypedDict, total=False):
 class Row:
     """The measurements of one case in one mode.
 
-    `us` is the median time of one call in µs over `rounds`; `spread` its interquartile range over
-    the median; `eager_us` the median of eager in the same rounds; `speed_up` the median of the
-    rounds' quotients.
+    `us` is the median time of one call in µs over `rounds`. `spread` is the interquartile range
+    divided by this median. `eager_us` is the median of eager in the same rounds. `speed_up` is the
+    median of the rounds' quotients.
     """
 
     case: str

@@ -18,8 +18,8 @@ from tclab.workshop.bench.rows import Book, Row
 class BenchOptions:
     """The options of measuring a suite.
 
-    `jobs` is the number of compiles that run at a time (0 means the number of cores minus one),
-    `wave` the number of processes that are kept warm, and `limit` the seconds that a compile may
+    `jobs` is the number of compiles that run at a time; 0 means the number of cores minus one.
+    `wave` is the number of processes that are kept warm. `limit` is the seconds that a compile may
     take.
     """
 

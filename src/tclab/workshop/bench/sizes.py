@@ -1,4 +1,6 @@
-"""List the kernels with their sizes and the models with their batches. Imports no torch."""
+"""List the kernels with their sizes and the models with their batches. This module imports no
+torch.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Define the task of a worker and the messages that it sends. Imports no torch."""
+"""Define the task of a worker, and the messages that the worker sends. This module imports no
+torch.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""List the functions and models that benchmarks time and on which targets are verified.
+"""List the functions and models that the benchmarks time, and with which the kernels for targets
+are verified.
 
 `functions/` have one or a few kernels, `models/` are whole networks with random weights. There are
 two forms. An *example* (`example.Example`) is a function with its arguments at one size, registered

@@ -1,6 +1,7 @@
 """Define and store the data of a comparison: results, rows and the report, as JSON.
 
-`OUT/gpu/` and `OUT/target/` contain a result file for each function, `OUT/report.json` all rows.
+`OUT/gpu/` and `OUT/target/` contain a result file for each function, and `OUT/report.json` contains
+all rows.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class ComparisonOptions:
     """The options of a comparison, and whether it was interrupted.
 
     Results are in `out`. `jobs` processes run at a time; no process starts after `until`
-    (time.monotonic()) or after an interrupt. Each model has its own process, functions share
+    (time.monotonic()) or after an interrupt. Each model has its own process; functions share
     processes.
     """
 
@@ -82,7 +82,7 @@ def _make_batches(names: list[str], run: ComparisonOptions) -> list[Batch]:
 
 def _run_batch(batch: Batch, run: ComparisonOptions) -> None:
     """Compile a batch in a process. If the process dies, continue with the next function in a new
-    one.
+    process.
     """
     names = batch.names
     while names and not run.is_over:

@@ -88,9 +88,9 @@ class Call:
 class Machine:
     """The GPU, cuDNN, and the settings of PyTorch.
 
-    `cudnn` is the number that ``cudnnGetVersion`` gives (91900 for 9.19.0), 0 without cuDNN;
-    `enabled` are the backends that the user has not switched off; `order` is empty if the user set
-    no order.
+    `cudnn` is the number that ``cudnnGetVersion`` returns (91900 for 9.19.0), 0 without cuDNN.
+    `enabled` are the backends that the user has not switched off. `order` is the order of backends
+    that the user set; empty if the user set none.
     """
 
     capability: tuple[int, int]

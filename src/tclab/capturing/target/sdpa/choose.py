@@ -13,8 +13,8 @@ from tclab.capturing.target.sdpa.rule import AttentionRules, Rule
 
 @dataclass(frozen=True)
 class Choice:
-    """A backend, or "error" if none is left; `failed` has the failed rule of each backend before
-    it.
+    """The chosen backend, or "error" if none is left. `failed` has the failed rule of each backend
+    that comes earlier in the order.
     """
 
     backend: str

@@ -18,7 +18,8 @@ Check = Callable[[Call, Machine], bool]
 class Rule:
     """One condition of one backend.
 
-    `about` names the condition, `function` is the C++ function in `file` that `check` follows.
+    `about` names the condition, `function` is the C++ function in `file` whose condition `check`
+    repeats.
     """
 
     about: str

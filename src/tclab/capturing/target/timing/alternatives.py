@@ -1,5 +1,6 @@
-"""Mark the kernels of graphs that were compiled with several answers. A kernel is exact, or one of
-several alternatives, or depends on a measured or likely answer.
+"""Mark the kernels of graphs in which a GPU would decide questions by timing. tclab compiled such a
+graph with several answers to these questions. A kernel is exact, or one of several alternatives, or
+it depends on a measured or likely answer.
 """
 
 from __future__ import annotations

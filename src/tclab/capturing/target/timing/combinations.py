@@ -1,8 +1,8 @@
 """Select the combinations of choices to compile, so that each possible kernel is seen.
 
 A kernel depends on few choices, which are those of the products that it reads or writes. Each
-choice is flipped alone once. If several choices change the same kernel, each combination of them is
-compiled.
+choice is *flipped* alone once: it gets the opposite answer. If several choices change the same
+kernel, each combination of them is compiled.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def _explain_all_flipped(
     count: int,
     kernels: Callable[[FlippedChoices], Counter[str]],
 ) -> None:
-    """Flip all choices. If a kernel appears that no earlier combination has, flip pairs of
-    neighbouring choices until each such kernel has appeared with a pair.
+    """Flip all choices. If a kernel appears that no earlier combination had, flip pairs of
+    neighbouring choices until each such kernel has appeared with some pair.
     """
     known = {kernel for counts in seen.values() for kernel in counts}
     all_flipped = FlippedChoices(range(count))

@@ -29,8 +29,8 @@ FILE = "padding.json"
 
 @dataclass(frozen=True)
 class Ratio:
-    """The time of a product without padding divided by its time with padding: least, median and
-    greatest.
+    """The ratios of a product's time without padding to its time with padding: the least, the
+    median and the greatest of several timings.
     """
 
     least: float
@@ -39,8 +39,8 @@ class Ratio:
 
     @property
     def answer(self) -> str:
-        """Whether Inductor pads, ``yes`` or ``no``; '' if the timings do not decide. They decide if
-        the limit lies outside of their range by more than the range's width.
+        """Whether Inductor pads, ``yes`` or ``no``; '' if the timings do not decide. The timings
+        decide if the limit lies outside of their range by more than the range's width.
         """
         spread = self.most - self.least
         if self.most + spread <= PADS_ABOVE:
@@ -50,7 +50,9 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Measurements:
-    """Ratios measured on a `device`, by Inductor's key; `recorded` is the date."""
+    """The ratios measured on a `device`, by Inductor's key. `recorded` is the date of the
+    measurements.
+    """
 
     device: str = ""
     recorded: str = ""
@@ -75,7 +77,7 @@ NO_MEASUREMENTS = Measurements()
 
 def measurements_for(target: Target) -> Measurements:
     """Return the measurements on this device with the installed PyTorch; empty if there are none.
-    Another PyTorch brings another cuBLAS and so other times.
+    Another PyTorch has another cuBLAS, and so other times.
     """
     version = ".".join(torch.__version__.split(".")[:2])
     return _read_recorded(f"{target.name}-torch{version}")

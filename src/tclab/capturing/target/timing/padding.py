@@ -3,11 +3,11 @@ product.
 
 In torch/_inductor/fx_passes/pad_mm.py, `can_pad` checks that a size is not aligned for the type.
 `_should_pad` then asks `is_mm_compute_bound` whether the product's arithmetic intensity exceeds the
-device's balance (operations per byte), and if so times the product with and without padding. The
-balance comes from a table of data sheets by device name (torch/_inductor/analysis/device_info.py).
-For the many names that the table lacks, PyTorch computes it from the clocks, but takes MHz for kHz.
-The computed operations per second are a thousand times too low, so PyTorch times nearly all
-products.
+device's balance (operations per byte), and if it does, times the product with and without padding.
+The balance comes from a table of data sheets by device name
+(torch/_inductor/analysis/device_info.py). For the many names that the table lacks, PyTorch computes
+it from the clocks, but takes MHz for kHz. The computed operations per second are a thousand times
+too low, so PyTorch times nearly all products.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from tclab.targets import Target
 
 @contextmanager
 def deciding_padding_for(target: Target, backward: bool) -> Iterator[None]:
-    """Pad matrix products within the block as on `target`; products of gradients only if
-    `backward`.
+    """Pad matrix products within the block as on `target`. Products of gradients are padded only
+    with `backward`.
     """
     from torch._inductor.fx_passes import pad_mm
 

@@ -1,7 +1,8 @@
 """Answer the choices that Inductor would make by timing on the GPU.
 
 A choice gets the answer that the caller fixed, else the answer measured earlier on such a GPU, else
-the likely answer. If the caller asks for both answers, the choice is open, and both are compiled.
+the likely answer. If the caller asks for both answers, the choice is open, and the code for both
+answers is compiled.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ class TimedChoices:
     """The answers for one compile of a graph, and a record of its questions.
 
     `fixed` are the caller's assumptions. A question for which the caller asks for both answers is
-    added to `open`, a question answered by `measurements` to `measured`, and any other to `likely`.
-    Questions whose key is in `flipped_keys` get the other answer.
+    added to `open`. A question that `measurements` answer is added to `measured`, and any other
+    question to `likely`. Questions whose key is in `flipped_keys` get the other answer.
     """
 
     fixed: Mapping[str, str]

@@ -47,11 +47,11 @@ class Variant:
 class GraphAlternatives:
     """The alternatives to one compile of a Dynamo graph.
 
-    Inductor compiled `graphs_before` graphs before it and `count` graphs for it. The questions of a
-    group share one answer. `counterfactual` is the graph compiled with the opposite answer to each
-    `measured` choice; a kernel that is missing in it depends on a measured choice. `source` says
-    where the choices were measured. `unlikely` is the graph compiled with the opposite answer to
-    each choice that got its `likely` answer.
+    Inductor compiled `graphs_before` graphs before this Dynamo graph and `count` graphs for it. The
+    questions of a group share one answer. `counterfactual` is the graph compiled with the opposite
+    answer to each `measured` choice; a kernel that `counterfactual` lacks depends on a measured
+    choice. `source` says where the choices were measured. `unlikely` is the graph compiled with the
+    opposite answer to each choice that got its `likely` answer.
     """
 
     graphs_before: int
@@ -72,8 +72,8 @@ class GraphAlternatives:
 
 @dataclass
 class GraphCompiler:
-    """Compiles graphs. Inductor writes their code into `trace` and `wrappers`; `graphs` keeps the
-    alternatives.
+    """A compiler of graphs. Inductor writes the code of the graphs into `trace` and `wrappers`;
+    `graphs` keeps the alternatives.
     """
 
     trace: Trace
@@ -83,7 +83,7 @@ class GraphCompiler:
     graphs: list[GraphAlternatives] = field(default_factory=list)
 
     def compile(self, compile_graph: Callable[[], object]) -> None:
-        """Call `compile_graph`; if a choice was open or measured, call it again for the
+        """Call `compile_graph`. If a choice was open or measured, call it again for the
         alternatives.
         """
         before = len(self.wrappers)

@@ -1,7 +1,8 @@
 """Define the messages between the runner, the supervisor and a snippet's process. All are JSON.
 
-The runner writes `JobRequest`s to the supervisor, a line each, which answers with `Message`s. A
-snippet's process reads its `JobFile` (``job.json``) and leaves an `End` (``end.json``).
+The runner writes `JobRequest`s to the supervisor, one on each line, and the supervisor answers with
+`Message`s. A snippet's process reads its `JobFile` (``job.json``) and leaves an `End`
+(``end.json``).
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ Limit = Literal["", "timeout", "memory", "output", "files"]
 
 
 class JobRequest(TypedDict):
-    """A request to run the job in `folder` with `variables` (None removes a variable), if `cold` in
-    a new Python.
+    """A request to run the job in `folder` with `variables`; the value None removes a variable. If
+    `cold`, the job runs in a new Python.
     """
 
     job: int
@@ -45,8 +46,8 @@ class Started(TypedDict):
 class Ended(TypedDict):
     """A job has ended, and no process that it started is alive.
 
-    `status` is the exit status, negative for a signal, None if unknown; `limit` is the limit that
-    the job broke, or ''; `peak` is its peak memory in bytes.
+    `status` is the exit status, negative for a signal, None if unknown. `limit` is the limit that
+    the job broke, or ''. `peak` is the peak of the job's memory in bytes.
     """
 
     event: Literal["ended"]
@@ -73,8 +74,8 @@ class JobFile(TypedDict):
 
 
 class ClaimResults(TypedDict):
-    """Results by claim: how often it was reached, how often its test was true, and why it is
-    broken.
+    """Results by claim: how often the claim was reached, how often its test was true, and why the
+    claim is broken.
     """
 
     reached: dict[str, int]

@@ -1,5 +1,5 @@
-"""Make findings about a reader's model: an answer to each question, and tables. Imports no
-torch.
+"""Make the findings about a reader's model: an answer to each question, and tables. This module
+imports no torch.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ LEAST_SPEEDUP = 1.05
 
 @dataclass(frozen=True)
 class Finding:
-    """A question and its answer. `settled` means that nothing is left to do for the reader."""
+    """A question about a reader's model, and its answer. `settled` means that the reader has
+    nothing left to do.
+    """
 
     question: str
     settled: bool
@@ -57,8 +59,8 @@ class Timing:
 
 
 def judge_breaks(report: Report, explained: Mapping[str, str]) -> Finding:
-    """Make the finding on breaks. It is settled if there is no break, or if the line or the reason
-    of each break contains a key of `explained`.
+    """Make the finding on breaks. The finding is settled if there is no break, or if the line or
+    the reason of each break contains a key of `explained`.
     """
     question = "Graph breaks: none, or each explained?"
     open_breaks, explained_breaks = list[str](), list[str]()
@@ -94,8 +96,8 @@ def judge_recompiles(report: Report, graphs: Sized, why: Iterable[Recompile]) ->
 
 
 def judge_results(compiled_error: float, eager_error: float, bound: float) -> Finding:
-    """Make the finding on results. It is settled if the largest error of the compiled model is
-    within `bound`, as rounding explains it.
+    """Make the finding on results. The finding is settled if the largest error of the compiled
+    model is within `bound`, which is the error that rounding explains.
     """
     question = "Are the results right?"
     is_right = compiled_error <= bound

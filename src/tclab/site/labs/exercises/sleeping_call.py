@@ -8,7 +8,9 @@ from typing import Any
 
 
 class SleepingCall:
-    """Call n sleeps for ``seconds(n)``; `took` lists the measured seconds of the calls."""
+    """A function whose call number n sleeps for ``seconds(n)``. `took` lists the measured seconds
+    of the calls.
+    """
 
     def __init__(self, seconds: Callable[[int], float], result: Callable[[Any], Any] = lambda x: x):
         self.seconds, self.result = seconds, result

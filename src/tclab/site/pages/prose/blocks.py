@@ -20,9 +20,10 @@ from tclab.site.pages.prose.markdown import MarkdownText
 class Function:
     """A function that blocks call: its name, its parameters, and its kind of output.
 
-    `output` names the part of the snippet's runs that it shows, `artifact_parameter` the parameter
-    with the artifacts' names. A sentence right before or after a call of a function that
-    `is_evidence` counts as shown. A function that `uses_other_pages` shows content of other pages.
+    `output` names the part of the snippet's runs that the function shows. `artifact_parameter` is
+    the parameter with the artifacts' names. A sentence right before or after a call of a function
+    that `is_evidence` counts as shown. A function that `uses_other_pages` shows content of other
+    pages.
     """
 
     name: str
@@ -118,7 +119,9 @@ class Block:
 
 
 def read_blocks(text: MarkdownText) -> Iterator[Block]:
-    """Yield the blocks of a page in order. PageError names the line of an invalid block."""
+    """Yield the blocks of a page in order. Raises PageError, which names the line, for an invalid
+    block.
+    """
     for fence in text.fences:
         if fence.is_executed:
             calls = tuple(_read_calls(fence, text.page))
@@ -234,7 +237,9 @@ def _read_literal(node: ast.expr, place: str) -> object:
 
 
 def _take_snippet_name(options: dict[str, object], function: Function, place: str) -> str:
-    """Remove the snippet's name from the options; '' for a function that takes none."""
+    """Remove the snippet's name from the options, and return it; '' for a function that takes
+    none.
+    """
     if not function.takes_snippet:
         return ""
     name = options.pop(_NAME, None)

@@ -29,7 +29,7 @@ class Heading:
 class MarkdownText:
     """The text of a page or of a lab's cell. All line numbers are those of the file, from 1.
 
-    `page` is the file's name in errors, `first_line` the line on which the text begins.
+    `page` is the file's name in errors, and `first_line` is the line on which the text begins.
     """
 
     page: str

@@ -20,7 +20,8 @@ _MALFORMED = re.compile(r"(?<!`)`src:(?![\w.]+`)[^`\n]+`?")
 
 
 def link_references(text: MarkdownText, edited: str | None = None) -> tuple[str, list[TclabError]]:
-    """Replace the references by links; return the text and the errors. Skips fenced code.
+    """Replace the references by links; return the text and the errors. References in fenced code
+    are skipped.
 
     If `edited` is given, the references in it are replaced instead; it is an edited form of the
     text with the same lines.

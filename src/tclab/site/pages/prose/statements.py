@@ -76,7 +76,8 @@ class Statement:
 def statements(text: MarkdownText, blocks: Iterable[Block]) -> Iterator[Statement]:
     """Yield the sentences of a page that state something.
 
-    Skips fences, headings, tables, HTML, metadata, *Where it lives* and the reader's question.
+    Fences, headings, tables, HTML, metadata, *Where it lives* and the reader's question are
+    skipped.
     """
     next_to_outputs = _lines_next_to_outputs(text, blocks)
     for number, line in _prose_lines(text):

@@ -21,7 +21,8 @@ from tclab.site.pages.prose.statements import Statement
 class PageText(MarkdownText):
     """The parsed text of a page or of a lab's cell.
 
-    Each part is read at its first use. PageError names the line of a part that cannot be read.
+    Each part is read at its first use. A part that cannot be read raises PageError, which names the
+    line.
     """
 
     @cached_property

@@ -48,7 +48,7 @@ def _names_html(names: Iterable[str]) -> Html:
 def report_changes(
     groups: Iterable[Group], names_by_version: NamesByVersion, concordance: Concordance
 ) -> Iterator[str]:
-    """Yield lines on installed names that differ from the list of their version.
+    """Yield lines on the names of the installed PyTorch that differ from the list of this version.
 
     A version without a list is compared with the newest one before it. The lines also give the
     chapters that show the names.

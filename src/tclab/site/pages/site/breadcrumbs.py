@@ -15,7 +15,7 @@ FOLDER = "explorer/"
 def breadcrumbs(page: Any, code: str) -> Html:
     """Render the navigation of a MkDocs `page` whose code begins at the anchor `code`.
 
-    Empty for a page outside the explorer.
+    Return nothing for a page outside the explorer.
     """
     if not page.file.src_uri.startswith(FOLDER) or page.parent is None:
         return NOTHING

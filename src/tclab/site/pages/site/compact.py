@@ -1,8 +1,8 @@
 """Shrink a page's HTML without changing the page, because a tree of versions has many copies.
 
-Removes the indentation of Material's templates, but keeps all white space in the article, where a
-style may show it. Removes quotes that attributes do not need, and ids of code lines to which no
-link leads.
+The indentation of Material's templates is removed, but all white space in the article is kept,
+because a style may show it there. Quotes that attributes do not need are removed, and so are ids of
+code lines to which no link leads.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ _NOT_FOUND = "<h1>404 - Not found</h1>"
 def page_footer(book: Book, path: str, url: str) -> Html:
     """Render the command that runs the page's snippets, and the link to its Markdown.
 
-    `path` is the page's file (``docs/…``), `url` its address.
+    `path` is the page's file (``docs/…``), and `url` is its address.
     """
     topics = dict.fromkeys(use.snippet.split("/")[0] for use in book.uses if use.page == path)
     command = tag("code", esc(f"tclab run {' '.join(topics)}"))

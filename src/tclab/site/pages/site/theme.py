@@ -49,7 +49,7 @@ _AMBIGUOUS_ID, _UNIQUE_ID = "e=e+s+o.id}return e", 'e=e+s+o.id+";"}return e'
 
 
 def fix_search_worker(site: Path) -> bool:
-    """Fix the node ids in the search worker; False if its lunr has other code."""
+    """Fix the node ids in the search worker. Return False if its lunr has other code."""
     (worker,) = site.glob("assets/javascripts/workers/search.*.min.js")
     code = worker.read_text(encoding="utf-8").replace(_AMBIGUOUS_ID, _UNIQUE_ID)
     worker.write_text(code, encoding="utf-8")

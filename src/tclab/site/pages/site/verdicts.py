@@ -1,7 +1,8 @@
 """Show beliefs about the compiler with the verdicts of several PyTorch versions side by side.
 
-A snippet on beliefs shows a table `verdicts` with COLUMNS, one row for each belief. Its live run
-and its recordings come from different versions of PyTorch; here their tables are merged.
+A snippet on beliefs shows a table `verdicts` with COLUMNS, one row for each belief. The snippet's
+live run and its recordings come from different versions of PyTorch; this module merges their
+tables.
 """
 
 from __future__ import annotations

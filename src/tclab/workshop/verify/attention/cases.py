@@ -30,8 +30,8 @@ FUSED = ("flash", "efficient", "cudnn")
 class Case:
     """One call of attention: batch, numbers of heads, sequence lengths, head sizes, and options.
 
-    `backends` are the allowed backends joined by ``+``; after ``>`` they are in the user's order;
-    '' allows all.
+    `backends` are the allowed backends, joined by ``+``. If it begins with ``>``, the backends are
+    in the user's order. '' allows all backends.
     """
 
     dtype: str = "f16"
