@@ -10,6 +10,7 @@ import contextlib
 import os
 import statistics
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -117,8 +118,6 @@ def _time_rounds(modes: Sequence[_MeasuredMode]) -> None:
     """Let the modes take turns; each round begins with another one. A round in which one fails
     counts for none.
     """
-    import time
-
     end = time.monotonic() + SECONDS
     for number in range(_ROUNDS):
         turn = number % len(modes)
