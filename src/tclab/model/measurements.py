@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from tclab.model.codec import kind
 
-EAGER = "eager"
+#: Eager PyTorch, and modes of torch.compile.
+EAGER, DEFAULT, GRAPHS = "eager", "default", "reduce-overhead"
 #: What a measurement says of a mode beside eager.
 FASTER, SLOWER, SAME, UNSTEADY = "faster", "slower", "as fast", "unsteady"
 #: Ratios this near to 1 are not told apart.
@@ -18,6 +20,12 @@ _EVEN = 0.03
 _SAME = 0.1
 #: Fewer rounds than this show nothing.
 _FEWEST_ROUNDS = 5
+_STEADY = 1.25  # a call is warm if it takes at most this multiple of the shortest call
+
+
+def is_steady(times: Sequence[float]) -> bool:
+    """Return whether the last three calls were about as fast as the fastest of all."""
+    return max(times[-3:]) <= _STEADY * min(times)
 
 
 @kind("mode-times")

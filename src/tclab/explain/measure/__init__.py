@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, Any
 from tclab.explain.child_process import ChildProcess
 from tclab.explain.measure.protocol import MeasureRequest, Prepared, Round
 from tclab.explain.steps import OnStep, Step
-from tclab.model import EAGER, Measurement, ModeTimes
+from tclab.model import DEFAULT, EAGER, GRAPHS, Measurement, ModeTimes
 
 if TYPE_CHECKING:
     from tclab.explain.request import ExplainRequest
 
-DEFAULT, GRAPHS = "default", "reduce-overhead"
 _ROUNDS = 11
 #: Seconds of one mode's turn in a round, at least one time through the calls.
 _TURN = 0.1

@@ -21,7 +21,13 @@ from tclab.model import Artifact, Claim, Failure, Run, Snippet, Source, decode
 from tclab.site.engine import failures, unfinished, variables
 from tclab.site.engine.plan import Plan
 from tclab.site.engine.worker import vector_isas
-from tclab.site.engine.worker.protocol import End, Ended, JobFile, JobRequest
+from tclab.site.engine.worker.protocol import (
+    WRITTEN_FOLDERS,
+    End,
+    Ended,
+    JobFile,
+    JobRequest,
+)
 from tclab.site.snippets import claims
 from tclab.site.store import dependencies, keys, sources
 from tclab.site.store.local_runs import Lock
@@ -88,7 +94,7 @@ class Job:
             raise paths.NoTemporarySpace(str(error.strerror)) from None
 
     def _make_folder(self) -> None:
-        for name in ("work", "tmp", "home", "cache"):
+        for name in WRITTEN_FOLDERS:
             (self.folder / name).mkdir(parents=True)
         os.symlink(self.plan.root.absolute() / "snippets", self.folder / "work" / "snippets")
         _share_headers(self.folder / "tmp")
@@ -165,7 +171,7 @@ class Job:
         """Return the message with the limit "files" if the run has left too many files, which a
         quick run can make between two counts of the supervisor.
         """
-        folders = (str(self.folder / name) for name in ("work", "tmp", "home", "cache"))
+        folders = (str(self.folder / name) for name in WRITTEN_FOLDERS)
         sizes = list(itertools.islice(processes.iter_file_sizes(folders), failures.FILES + 1))
         many = len(sizes) > failures.FILES or sum(sizes) > failures.files_limit(self.snippet)
         return {**end_message, "limit": end_message["limit"] or ("files" if many else "")}
