@@ -57,8 +57,8 @@ def compute(case: Any, call: Any, target: Any, *, here: bool) -> dict[str, Any]:
         for r, f in zip(rows, floors, strict=True)
     ]
     longest = sorted(named, key=lambda row: -(row[5] or 0))[:6]
-    run = tuple(row for row in rows if row.runs and not row.is_alternative)
-    work = [[*key, least] for key, least in FirstCall(chains, run, device).least_work().items()]
+    least_work = FirstCall.select(chains, rows, device).least_work()
+    work = [[*key, least] for key, least in least_work.items()]
     return {**asdict(cost), "seconds": cost.seconds, "work": work, "rows": longest}
 
 
@@ -120,9 +120,14 @@ def judge(row: dict[str, Any], device: Any) -> dict[str, Any]:
         "quartiles": spread,
         "graphs_seconds": graphs,
         "measured_bound": bound,
-        "right": bound in (computed["bound"], computed["second_bound"]),
+        "right": is_right(bound, computed),
         "below": computed["seconds"] <= call,
     }
+
+
+def is_right(bound: str, computed: dict[str, Any]) -> bool:
+    """Return whether the measured bound is one of those that the computed cost names."""
+    return bound in (computed["bound"], computed["second_bound"])
 
 
 def run(names: list[str], target: str, keep: Any) -> None:
@@ -250,7 +255,7 @@ def judge_again(measured: dict[str, Any]) -> dict[str, Any]:
         computed["bound"], computed["second_bound"] = likely_bounds(computed["launches"], work)
         computed.pop("rows")
         judged = {key: row[key] for key in _PUBLISHED} | {"computed": computed}
-        judged["right"] = row["measured_bound"] in (computed["bound"], computed["second_bound"])
+        judged["right"] = is_right(row["measured_bound"], computed)
         rows.append(judged)
     return {**measured, "rows": rows}
 

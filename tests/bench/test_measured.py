@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 import torch
 
+from tclab.model import EAGER
 from tclab.workshop.bench import suites
-from tclab.workshop.bench.case import EAGER, Case
+from tclab.workshop.bench.case import Case
 from tclab.workshop.bench.measured import device, worker
 from tclab.workshop.bench.measured.lock import hold_lock
 from tclab.workshop.bench.task import Task

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tclab.errors import BadRequest
+from tclab.model import DEFAULT, EAGER
 from tclab.workshop.bench import session, sizes, suites
-from tclab.workshop.bench.case import AUTOTUNE, DEFAULT, DESCENT, EAGER
+from tclab.workshop.bench.case import AUTOTUNE, DESCENT
 from tclab.workshop.bench.machine_load import _describe_gpu_use
 
 

@@ -121,6 +121,10 @@ ROWS = {
     "explain, a report that stdout does not take": Row(
         ("explain", "m.py:plain", *X, "--format", "json"), 1,
         ("stdout: the report cannot be written: No space left", "--output"), stdout="/dev/full"),
+    "diff, a table that stdout does not take": Row(
+        ("diff", "a.json", "b.json"), 1,
+        ("stdout: No space left on device", "send stdout to another disk"), files=REPORTS,
+        stdout="/dev/full"),
     "explain, a fork that returns": Row(
         ("explain", "m.py:forks_and_leaves", *X, "-o", "x.html"), 1, ("os._exit(0)",)),
     "explain, a module that refuses to be looked at": Row(

@@ -39,6 +39,12 @@ def test_what_a_product_was():
     assert {graph.stage for graph in was.graphs} == {"dynamo", "forward", "post_grad"}
 
 
+def test_a_cpp_kernel_has_the_operators_of_its_nodes():
+    titles = {k.title for k in snapshot("2.13", "training").kernels if k.language == "cpp"}
+    assert titles
+    assert all(title.startswith("C++ aten.") for title in titles), titles
+
+
 def test_breaks_have_a_line_and_no_number():
     breaks = snapshot("2.15", "breaks").breaks
     assert {each.line for each in breaks} >= {'print("break")'}

@@ -120,6 +120,16 @@ def test_of_a_long_message_the_beginning_and_the_end_are_told(lab):
     assert "\nld: No space left on device\nlast\n  next: free some space in the store" in error
 
 
+def test_of_a_long_line_the_beginning_and_the_end_are_told(lab):
+    run = lab.one("raise ValueError('begin ' + 'x' * 60_000 + ' end')")
+    assert len(failure(run).message) > 60_000
+    error = str(failures.make_error(run))
+    assert len(error) < 1500
+    assert "ValueError: begin xxx" in error
+    assert " … 59,022 characters … " in error
+    assert "xxx end\n" in error
+
+
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="no /proc to read")
 def test_memory_that_processes_share_counts_once(lab):
     run = lab.one(MANY_PROCESSES.format(each=1), "memory=200")
@@ -542,6 +552,29 @@ def test_the_number_of_files_is_limited(lab, monkeypatch):
         "files",
         "wrote more than 1024 MiB of files, or 50",
     )
+    assert lab.one(code.format(40)).ok
+
+
+@pytest.mark.parametrize(
+    ("limit", "code", "option"),
+    [
+        ("AS", "bytearray(2**32)", "-v"),
+        ("NOFILE", "[open('/dev/null') for _ in range(99)]", "-n"),
+        ("FSIZE", "open('big', 'wb').write(b'x' * 2**21)", "-f"),
+    ],
+)
+def test_a_limit_of_the_shell_is_named(lab, limit, code, option):
+    number = {"AS": 2**31, "NOFILE": 60, "FSIZE": 2**20}[limit]
+    sets = f"import resource\nresource.setrlimit(resource.RLIMIT_{limit}, ({number}, {number}))"
+    step = failure(lab.one(f"{sets}\n{code}")).next_step
+    assert step.endswith(f"may have more than {number:,} (RLIMIT_{limit}): ulimit {option}")
+
+
+def test_files_of_a_run_that_ends_at_once_are_counted(lab, monkeypatch):
+    """It can end before the supervisor has counted them."""
+    monkeypatch.setattr(failures, "FILES", 50)
+    code = "import pathlib\nfor n in range({}):\n    pathlib.Path(str(n)).touch()"
+    assert failure(lab.one(code.format(60))).cause == "files"
     assert lab.one(code.format(40)).ok
 
 

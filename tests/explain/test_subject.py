@@ -36,6 +36,13 @@ def step():
     return net(torch.ones(1, 5))
 
 
+drops = nn.Sequential(nn.Linear(5, 5), nn.BatchNorm1d(5), nn.Dropout(), nn.Dropout(0.1))
+
+
+def infers():
+    return nn.Sequential(nn.Linear(5, 5), nn.Dropout()).eval()
+
+
 def plain(x, y=2):
     return x * y
 
@@ -120,3 +127,10 @@ def test_a_generator_function_is_remarked_on(write):
     (remark,) = found(write, "halves", "f32[3]").remarks
     assert "runs none of its code" in remark and "for value in" in remark
     assert found(write, "plain", "f32[3]").remarks == ()
+
+
+def test_training_mode_is_remarked_on_where_it_changes_what_runs(write):
+    (remark,) = found(write, "drops", "f32[2,5]").remarks
+    assert remark.startswith("The module is in training mode, as BatchNorm1d and Dropout in it")
+    assert found(write, "infers", "f32[2,5]").remarks == ("The module is what infers() returned.",)
+    assert found(write, "net", "f32[1,5]").remarks == ()  # nothing in it heeds the mode

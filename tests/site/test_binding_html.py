@@ -52,6 +52,8 @@ LEFT = {
     "[A.]( claim:start/hello#two )": "claim:start/hello#two",
     "[A.](&#99;laim:start/hello#two)": "claim:start/hello#two",
     "[A.](claim:start/hello#two(x))": "claim:start/hello#two(x)",
+    r"[A.](cl\aim:start/hello#two)": r"cl\aim:start/hello#two",
+    r"[](v\alue:start/hello#times/eager/median)": r"v\alue:start/hello#times/eager/median",
     "![A.](claim:start/hello#two)": "",
     "![A.](value:start/hello#times/eager/median)": "value:start/hello#times/eager/median",
     "[typed 99](value:start/hello#times/eager/median)": "value:start/hello#times/eager/median",

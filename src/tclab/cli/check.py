@@ -83,7 +83,7 @@ def check(
     """
     folder = against or path.parent / "compiled"
     try:
-        if path.exists() and path.suffix != ".toml":
+        if (path.is_dir() or path.is_file()) and path.suffix != ".toml":
             processes = dict(name_processes(open_job([path], snapshots=True)))
             statuses = [
                 _compare(name, _JOB_LEVEL, _summarize(process), folder, update, strict, report)

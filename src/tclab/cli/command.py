@@ -153,6 +153,20 @@ def _main(arguments: Sequence[str]) -> int:
     except OSError as problem:
         if not files.is_disk_full_error(problem):
             raise
-        terminal.print_error(f"tclab: {problem}\n  next: {files.disk_space_advice()}")
+        if _is_stdout_full():
+            terminal.print_error(f"stdout: {problem.strerror}\n  next: send stdout to another disk")
+        else:
+            terminal.print_error(f"tclab: {problem}\n  next: {files.disk_space_advice()}")
         return 1
     return status if isinstance(status, int) else 0
+
+
+def _is_stdout_full() -> bool:
+    """Return whether stdout does not even take the end of a line. Python has dropped by now what
+    it could not write.
+    """
+    try:
+        os.write(streams.own_stdout().fileno(), b"\n")
+    except OSError as error:
+        return files.is_disk_full_error(error)
+    return False

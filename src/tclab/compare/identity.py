@@ -212,8 +212,10 @@ def _identify_kernel(kernel: Kernel, unit: Unit) -> KernelIdentity:
     facts, compiled = kernel.facts, unit.compiled.get(kernel.kernel_name)
     written = facts.written
     triton = kernel.language == "python"
+    # Inductor names the operators in a comment above a Triton kernel, and above no C++ kernel.
+    operators = facts.original_aten if triton else kernel.origins
     return KernelIdentity(
-        operators=tuple(sorted(facts.original_aten)),
+        operators=tuple(sorted(operators)),
         category=kernel.category,
         direction=kernel.direction,
         language=kernel.language,

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 _SRC = Path(__file__).resolve().parents[2]
@@ -62,3 +62,17 @@ class ChildProcess:
                 os.killpg(self._process.pid, signal.SIGKILL)
             else:
                 self._process.kill()
+
+
+def open_answers() -> Callable[[object], None]:
+    """In the child: return the function that sends an answer. What other code prints goes to
+    stderr, so that it does not mix with the answers.
+    """
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+
+    def send(answer: object) -> None:
+        pickle.dump(answer, answers)
+        answers.flush()
+
+    return send

@@ -124,7 +124,7 @@ def call_cost(
     """
     if target is None or not any(_runs_on_gpu(chain) for chain in chains):
         return None
-    call = FirstCall(chains, tuple(r for r in rows if r.runs and not r.is_alternative), target)
+    call = FirstCall.select(chains, rows, target)
     launches, work = call.launch_seconds(cuda_graphs=cuda_graphs), call.least_work()
     bound, second = likely_bounds(launches, work)
     memory, products = (
@@ -175,6 +175,13 @@ class FirstCall:
     chains: Sequence[Chain]
     rows: Sequence[KernelRow]
     target: Target
+
+    @classmethod
+    def select(
+        cls, chains: Sequence[Chain], rows: Sequence[KernelRow], target: Target
+    ) -> FirstCall:
+        """Return the first call among all rows of a report."""
+        return cls(chains, [r for r in rows if r.runs and not r.is_alternative], target)
 
     @cached_property
     def floors(self) -> Sequence[tuple[KernelRow, Floor]]:

@@ -5,6 +5,7 @@ reach, and summarize their compiles in a run.
 from __future__ import annotations
 
 import ast
+import dis
 import inspect
 import linecache
 import types
@@ -29,6 +30,7 @@ _SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENE
 #: The most objects to visit. A call of a large model can reach this many.
 _MOST_OBJECTS = 50_000
 _LEAVES = (str, bytes, int, float, complex, bool, type(None), type, types.ModuleType)
+_GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME")
 _CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset)
 
 
@@ -137,8 +139,10 @@ def _objects_of_function(function: types.FunctionType) -> list[object]:
     cells = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
     if not user_lines.is_user_file(function.__code__.co_filename):
         return cells
+    # co_names has attributes as well, which can be called like a global
+    names = dict.fromkeys(i.argval for i in dis.get_instructions(function) if i.opname in _GLOBAL)
     named = function.__globals__
-    return [*cells, *(named[name] for name in function.__code__.co_names if name in named)]
+    return [*cells, *(named[name] for name in names if name in named)]
 
 
 def _is_filled(cell: types.CellType) -> bool:

@@ -23,6 +23,10 @@ _COMPILED = (
     "the options given here."
 )
 _DISABLED = "torch.compiler.disable was applied to it: nothing of it is compiled"
+_TRAINING = (
+    "The module is in training mode, as {} in it shows: for inference name a function that returns "
+    "it after eval()."
+)
 _GENERATOR = (
     "A generator function: a call makes a generator and runs none of its code. To see that "
     "compiled, name a function that goes through it: for value in …."
@@ -84,7 +88,7 @@ def find(
     calls = _make_calls(module, file_or_module, inner, specs, place, grad)
     function = inner.forward if is_module(inner) else inner
     inputs.check_fit(function, calls(), place)
-    remarks = (*remarks, *_generator_remark(function))
+    remarks = (*remarks, *_generator_remark(function), *_training_remark(inner))
     return Subject(name, place, value, calls, remarks, own_compiles.find(value, compile_calls))
 
 
@@ -96,6 +100,21 @@ def _generator_remark(function: Callable[..., object]) -> tuple[str, ...]:
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         return (_GENERATOR,)
     return ()
+
+
+def _training_remark(value: object) -> tuple[str, ...]:
+    """Return a remark if the value is a module in training mode with a module in it that does
+    something else in eval mode.
+    """
+    import torch
+
+    nn = torch.nn
+    switched = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout,
+                nn.FeatureAlphaDropout, nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d,
+                nn.SyncBatchNorm)  # fmt: skip
+    modules = value.modules() if isinstance(value, nn.Module) else ()
+    found = {type(m).__name__ for m in modules if m.training and isinstance(m, switched)}
+    return (_TRAINING.format(" and ".join(sorted(found))),) if found else ()
 
 
 def has_examples(module: ModuleType) -> bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from tclab.model.codec import kind
 
-EAGER = "eager"
+#: Eager PyTorch, and modes of torch.compile.
+EAGER, DEFAULT, GRAPHS = "eager", "default", "reduce-overhead"
 #: The verdicts of a measurement on a mode, compared with eager.
 FASTER, SLOWER, SAME, UNSTEADY = "faster", "slower", "as fast", "unsteady"
 #: A ratio must differ from 1 by more than this to count as faster or slower.
@@ -18,6 +20,12 @@ _LEAST_GAIN = 0.03
 _SAME_RANGE = 0.1
 #: With fewer rounds than this, there is no verdict.
 _FEWEST_ROUNDS = 5
+_STEADY = 1.25  # a call is warm if it takes at most this multiple of the shortest call
+
+
+def is_steady(times: Sequence[float]) -> bool:
+    """Return whether the last three calls were about as fast as the fastest of all."""
+    return max(times[-3:]) <= _STEADY * min(times)
 
 
 @kind("mode-times")

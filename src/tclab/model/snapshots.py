@@ -6,6 +6,7 @@ that the same code compiled twice gives equal snapshots. `tclab.compare` makes a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -65,6 +66,10 @@ class GraphCounts:
     operators: Mapping[str, int]
 
 
+# auto tmp_2 = double(tmp_1 + tmp_0);  but not  auto tmp_3 = c_0::convert<float>(tmp_2);
+_EXPRESSION = re.compile(r"^auto \w+ = (?!\w+::convert<)(.+);$", re.MULTILINE)
+
+
 @kind("kernel-identity")
 @dataclass(frozen=True)
 class KernelIdentity:
@@ -98,7 +103,14 @@ class KernelIdentity:
     def title(self) -> str:
         """A title for readers: its kind and the operators that it fuses."""
         made = self.category or ("C++" if self.language == "cpp" else self.language)
-        return f"{made} {' + '.join(self.operators) or 'kernel'}".strip()
+        return f"{made} {' + '.join(self.operators) or self._arithmetic()}".strip()
+
+    def _arithmetic(self) -> str:
+        """Return 'kernel' and the last expression of a C++ kernel that has no operator, as one that
+        calculates with a Python number.
+        """
+        found = _EXPRESSION.findall(self.body) if self.language == "cpp" else []
+        return f"kernel of {found[-1]}" if found else "kernel"
 
 
 @kind("finding-identity")

@@ -268,4 +268,5 @@ def test_a_frame_that_was_taken_over_called_nothing_later():
     for number, stack in enumerate(stacks):
         trace.add(names.START, {"stack": stack}, "", (f"{number}/0", None))
     callers = library_callers(trace)
-    assert {key: line.line for key, line in callers.items()} == {"pool/glob.py:conv": 13}
+    functions = {key: line.line for key, line in callers.items() if ":" in key}
+    assert functions == {"pool/glob.py:conv": 13}

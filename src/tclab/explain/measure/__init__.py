@@ -10,6 +10,7 @@ import contextlib
 import os
 import statistics
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -17,12 +18,11 @@ from typing import TYPE_CHECKING, Any
 from tclab.explain.child_process import ChildProcess
 from tclab.explain.measure.protocol import MeasureRequest, Prepared, Round
 from tclab.explain.steps import OnStep, Step
-from tclab.model import EAGER, Measurement, ModeTimes
+from tclab.model import DEFAULT, EAGER, GRAPHS, Measurement, ModeTimes
 
 if TYPE_CHECKING:
     from tclab.explain.request import ExplainRequest
 
-DEFAULT, GRAPHS = "default", "reduce-overhead"
 _ROUNDS = 11
 #: The seconds of one mode's turn in a round. A turn has at least one pass over the calls.
 _TURN_SECONDS = 0.1
@@ -119,8 +119,6 @@ def _time_rounds(modes: Sequence[_MeasuredMode]) -> None:
     """Let the modes take turns. Each round begins with the next mode. If a mode fails in a round,
     this round counts for no mode.
     """
-    import time
-
     end = time.monotonic() + SECONDS
     for number in range(_ROUNDS):
         turn = number % len(modes)

@@ -13,12 +13,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from tclab.explain.child_process import open_answers
 from tclab.explain.measure.protocol import MeasureRequest, Prepared, Round
-from tclab.model import EAGER
+from tclab.model import EAGER, is_steady
 from tclab.system.processes import request_signal_at_parent_death
 
 #: The calls are warm once the last three passes over them were about as fast as the fastest pass.
-_FEWEST_PASSES, _MOST_PASSES, _STEADY_RATIO = 4, 24, 1.25
+_FEWEST_PASSES, _MOST_PASSES = 4, 24
 #: Seconds after which the calls count as warm.
 _WARM_SECONDS = 20.0
 
@@ -26,13 +27,7 @@ _WARM_SECONDS = 20.0
 def main() -> None:
     """Answer requests until the input ends."""
     request_signal_at_parent_death(os.getppid())
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # the reader's code must not print into the answers
-
-    def send(answer: object) -> None:
-        pickle.dump(answer, answers)
-        answers.flush()
-
+    send = open_answers()
     measure_request: MeasureRequest = pickle.load(sys.stdin.buffer)
     os.chdir(measure_request.folder)
     try:
@@ -85,7 +80,7 @@ def _prepare(run: Callable[[], None]) -> Prepared:
     first = time_round(run, 1).seconds
     times: list[float] = []
     began = time.monotonic()
-    while len(times) < _MOST_PASSES and not (len(times) >= _FEWEST_PASSES and _is_steady(times)):
+    while len(times) < _MOST_PASSES and not (len(times) >= _FEWEST_PASSES and is_steady(times)):
         times.append(time_round(run, 1).seconds)
         if time.monotonic() - began > _WARM_SECONDS and len(times) >= 2:
             break
@@ -95,10 +90,6 @@ def _prepare(run: Callable[[], None]) -> Prepared:
         time_round(run, 1)
         gpu, peak = torch.cuda.get_device_name(), torch.cuda.max_memory_allocated()
     return Prepared(first, min(times[-3:]), gpu, torch.get_num_threads(), peak)
-
-
-def _is_steady(times: list[float]) -> bool:
-    return max(times[-3:]) <= _STEADY_RATIO * min(times)
 
 
 def time_round(run: Callable[[], None], repetitions: int) -> Round:

@@ -13,6 +13,7 @@ import pickle
 import sys
 from typing import BinaryIO
 
+from tclab.explain.child_process import open_answers
 from tclab.explain.request import ExplainRequest
 from tclab.explain.trials.attempt import attempt
 from tclab.explain.trials.remedy import READY, Remedy, TrialResult
@@ -22,20 +23,17 @@ from tclab.system.processes import request_signal_at_parent_death
 def main() -> None:
     """Answer requests until the input ends."""
     request_signal_at_parent_death(os.getppid())
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # the reader's code must not print into the answers
+    send = open_answers()
     import tclab.explain.watch.warm  # noqa: F401
 
     requests = sys.stdin.buffer
-    pickle.dump(READY, answers)
-    answers.flush()
+    send(READY)
     while True:
         try:
             folder, request, remedy = pickle.load(requests)
         except EOFError:
             return
-        pickle.dump(_try_in_fork(folder, request, remedy, requests), answers)
-        answers.flush()
+        send(_try_in_fork(folder, request, remedy, requests))
         if not hasattr(os, "fork"):
             return
 

@@ -119,7 +119,7 @@ def _compiles_more(remedy: Remedy, result: TrialResult) -> bool:
     """Return whether something is compiled with a remedy. If the remedy leaves a function to
     Python, only the user's other functions count.
     """
-    if not remedy.description.startswith("@torch.compiler.disable"):
+    if not remedy.disables:
         return bool(result.compiles)
     return any(user_lines.is_user_file(place.rpartition(":")[0]) for place in result.compiles)
 

@@ -33,6 +33,7 @@ class Remedy:
     results of the unchanged file. If `halved`, the operator on which Inductor raises is searched
     for. If `blocks`, each module that is passed to torch.utils.checkpoint is compiled, and the
     whole function is not.
+    A remedy that `disables` leaves a function to Python.
     """
 
     description: str = ""
@@ -49,6 +50,7 @@ class Remedy:
     whole: bool = False
     compared: bool = False
     halved: bool = False
+    disables: bool = False
     blocks: bool = False
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tclab.explain.trials.remedy import Remedy
 
@@ -119,7 +120,8 @@ def disabled_functions(text: str, line: int) -> Iterator[Remedy]:
         at = min([node.lineno, *(each.lineno for each in node.decorator_list)])
         code = text.splitlines()[at - 1]
         said = f"@torch.compiler.disable above {node.name} (line {at}): Python runs it then"
-        yield _make_remedy(said, at, f"{indent_like('@torch.compiler.disable', code)}\n{code}")
+        lines = f"{indent_like('@torch.compiler.disable', code)}\n{code}"
+        yield replace(_make_remedy(said, at, lines), disables=True)
 
 
 def _make_remedy(description: str, line: int, code: str) -> Remedy:

@@ -25,6 +25,9 @@ _LEAST_FILES = 2**30  # the least limit in bytes
 # the cause.
 _BEGINNING, _END = 15, 15
 
+#: The most characters of a line of a message that are told; the rest is cut out of its middle.
+_LINE = 1000
+
 
 def files_limit(snippet: Snippet) -> int:
     """Return the most bytes of files that a run may keep in its working and temporary folders: a
@@ -51,12 +54,21 @@ def make_error(run: Run, wanted_by: str = "") -> RunFailed:
 
 
 def _shorten_message(message: str) -> str:
-    """Remove the middle of a long message, because a compiler may print a thousand warnings."""
-    lines = message.split("\n")
+    """Remove the middle of a long message, because a compiler may print a thousand warnings, and
+    of its long lines, because a tensor may have been written into one.
+    """
+    lines = [_shorten_line(line) for line in message.split("\n")]
     left_out = lines[_BEGINNING:-_END]
-    if len(left_out) < _BEGINNING:
-        return message
-    return "\n".join([*lines[:_BEGINNING], f"… {len(left_out):,} lines …", *lines[-_END:]])
+    if len(left_out) >= _BEGINNING:
+        lines = [*lines[:_BEGINNING], f"… {len(left_out):,} lines …", *lines[-_END:]]
+    return "\n".join(lines)
+
+
+def _shorten_line(line: str) -> str:
+    left_out = len(line) - _LINE
+    if left_out < _LINE:
+        return line
+    return f"{line[: _LINE // 2]} … {left_out:,} characters … {line[-_LINE // 2 :]}"
 
 
 # --------------------------------------------------------------------------- from a process

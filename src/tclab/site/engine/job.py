@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import getpass
+import itertools
 import json
 import os
 import re
@@ -20,11 +21,17 @@ from tclab.model import Artifact, Claim, Failure, Run, Snippet, Source, decode
 from tclab.site.engine import failures, unfinished, variables
 from tclab.site.engine.plan import Plan
 from tclab.site.engine.worker import vector_isas
-from tclab.site.engine.worker.protocol import End, Ended, JobFile, JobRequest
+from tclab.site.engine.worker.protocol import (
+    WRITTEN_FOLDERS,
+    End,
+    Ended,
+    JobFile,
+    JobRequest,
+)
 from tclab.site.snippets import claims
 from tclab.site.store import dependencies, keys, sources
 from tclab.site.store.local_runs import Lock
-from tclab.system import imports, installed, machine, opened_files, paths
+from tclab.system import imports, installed, machine, opened_files, paths, processes
 from tclab.text.scrub import scrub, strip_terminal_codes
 
 _PAGE_BYTES = 4096  # bytes of a page, the smallest unit in which a file is stored
@@ -87,7 +94,7 @@ class Job:
             raise paths.NoTemporarySpace(str(error.strerror)) from None
 
     def _make_folder(self) -> None:
-        for name in ("work", "tmp", "home", "cache"):
+        for name in WRITTEN_FOLDERS:
             (self.folder / name).mkdir(parents=True)
         os.symlink(self.plan.root.absolute() / "snippets", self.folder / "work" / "snippets")
         _share_headers(self.folder / "tmp")
@@ -136,6 +143,7 @@ class Job:
 
     def collect(self, end_message: Ended) -> Run:
         """Make the run from the files that its process left, then remove the job's folder."""
+        end_message = self._count_files(end_message)
         end = _read_end(self.folder)
         artifacts, unreadable = _read_artifacts(self.folder / "artifacts.jsonl", self.snippet)
         judged, imported, opened = self._judge_claims(end), *self._read_file_lists()
@@ -158,6 +166,15 @@ class Job:
             unfinished.remove(self.cache)
         shutil.rmtree(self.folder, ignore_errors=True)
         return run
+
+    def _count_files(self, end_message: Ended) -> Ended:
+        """Return the message with the limit "files" if the run has left too many files, which a
+        quick run can make between two counts of the supervisor.
+        """
+        folders = (str(self.folder / name) for name in WRITTEN_FOLDERS)
+        sizes = list(itertools.islice(processes.iter_file_sizes(folders), failures.FILES + 1))
+        many = len(sizes) > failures.FILES or sum(sizes) > failures.files_limit(self.snippet)
+        return {**end_message, "limit": end_message["limit"] or ("files" if many else "")}
 
     def may_measure_again(self, run: Run) -> bool:
         """Return whether to measure once more because an assert rejected the first measurement.

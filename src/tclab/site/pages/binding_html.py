@@ -46,8 +46,9 @@ _ADDRESS_ATTRIBUTES = frozenset(
     {"href", "src", "srcset", "action", "formaction", "cite", "data", "poster", "ping"}
     | {"xlink:href", "background", "longdesc", "content"}
 )
-#: Characters that a browser removes from an address before it reads it.
-_IGNORED_BY_BROWSERS = re.compile(r"[\x00-\x20]")
+#: Characters that a browser removes from an address before it reads it, and the backslash of an
+#: escape, which Markdown leaves before a letter: cl\aim:topic/snippet#name
+_IGNORED = re.compile(r"[\x00-\x20\\]")
 _BINDING = re.compile(r"(?:claim|value):", re.IGNORECASE)
 _BINDING_IN_TEXT = re.compile(
     r"\b(?:claim|value)\s*:\s*[a-z]\w*/[a-z]\w*(?:@[\w.-]+)?#", re.IGNORECASE
@@ -72,7 +73,7 @@ def find_leftover_bindings(page: str, file: str, text: PageText | None) -> Itera
 
 
 def _browser_address(text: str) -> str:
-    return _IGNORED_BY_BROWSERS.sub("", unquote(html.unescape(text)))
+    return _IGNORED.sub("", unquote(html.unescape(text)))
 
 
 def _binding_line(binding: str, file: str, text: PageText | None) -> str:

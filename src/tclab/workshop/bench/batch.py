@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tclab.workshop.bench.case import EAGER, Case
+from tclab.model import EAGER
+from tclab.workshop.bench.case import Case
 from tclab.workshop.bench.pool import Worker, WorkerPool, end_workers
 from tclab.workshop.bench.rows import OK, UNSTABLE, Row
 from tclab.workshop.bench.statistics import median_ratio, spread

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-#: The modes that each machine has. The other modes are compared with the first one.
-EAGER = "eager"
-DEFAULT = "default"
-GRAPHS = "reduce-overhead"
+#: Further modes beside EAGER, DEFAULT and GRAPHS of the model.
 AUTOTUNE = "max-autotune"
 DESCENT = "coordinate-descent"
 DYNAMIC = "dynamic"

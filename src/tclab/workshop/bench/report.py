@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 
-from tclab.workshop.bench.case import EAGER
+from tclab.model import EAGER
 from tclab.workshop.bench.rows import Book, Row
 from tclab.workshop.bench.statistics import geomean
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from tclab.errors import BadRequest
+from tclab.model import DEFAULT, EAGER, GRAPHS
 from tclab.workshop.bench.batch import Step
-from tclab.workshop.bench.case import AUTOTUNE, DEFAULT, DESCENT, DYNAMIC, EAGER, GRAPHS, Case
+from tclab.workshop.bench.case import AUTOTUNE, DESCENT, DYNAMIC, Case
 from tclab.workshop.bench.sizes import BATCHES, CEILINGS, KERNELS, LENGTHS, MODELS, TimedModel
 
 NAMES = ("ceilings", "kernels", "sweeps", "models", "cpu")

@@ -39,7 +39,7 @@ from tclab.site.engine.worker.protocol import (
     Stopped,
 )
 from tclab.site.snippets import claims, quantifiers
-from tclab.system import imports, machine, opened_files
+from tclab.system import imports, machine, opened_files, processes
 from tclab.text.scrub import scrub, scrub_data, strip_terminal_codes
 
 #: A function that executes a file's syntax tree in the namespace of ``__main__``.
@@ -274,7 +274,8 @@ def _next_step(error: BaseException) -> str:
     text = _read_message(error)
     missing = error.name if isinstance(error, ModuleNotFoundError) else None
     usual = f"pip install {missing}" if missing and "." not in missing else ""
-    return next((step for part, step in _HINTS.items() if part in text), usual)
+    of_limit = processes.next_step_for_limit(text)
+    return next((step for part, step in _HINTS.items() if part in text), usual or of_limit)
 
 
 # --------------------------------------------------------------------------- artifacts

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
+#: The folders of a job in which its processes write.
+WRITTEN_FOLDERS = ("work", "tmp", "home", "cache")
+
 Limit = Literal["", "timeout", "memory", "output", "files"]
 
 

@@ -31,7 +31,7 @@ from pathlib import Path
 
 from tclab.site.engine.worker import keeper
 from tclab.site.engine.worker.keeper import Fork
-from tclab.site.engine.worker.protocol import JobRequest, Limit, Message
+from tclab.site.engine.worker.protocol import WRITTEN_FOLDERS, JobRequest, Limit, Message
 from tclab.site.engine.worker.shared_memory import SharedMemory
 from tclab.system import processes
 
@@ -135,9 +135,7 @@ class WatchedSnippet:
         open.
         """
         folder = self.request["folder"]
-        yield from processes.iter_file_sizes(
-            f"{folder}/{name}" for name in ("work", "tmp", "home", "cache")
-        )
+        yield from processes.iter_file_sizes(f"{folder}/{name}" for name in WRITTEN_FOLDERS)
         yield from processes.iter_removed_file_sizes(
             processes.find_descendants(self.keeper), folder
         )

@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 
-from tclab.workshop.bench.case import AUTOTUNE, DEFAULT, DESCENT, DYNAMIC, EAGER, GRAPHS
+from tclab.model import DEFAULT, EAGER, GRAPHS
+from tclab.workshop.bench.case import AUTOTUNE, DESCENT, DYNAMIC
 from tclab.workshop.catalog.subject import Compile, Subject, eager
 
 #: Mode → the options of `torch.compile`. All modes but `DYNAMIC` compile each size separately.

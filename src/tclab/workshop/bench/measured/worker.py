@@ -18,8 +18,9 @@ from typing import Any
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from tclab.model import EAGER, is_steady
 from tclab.text.scrub import scrub
-from tclab.workshop.bench.case import EAGER, Case
+from tclab.workshop.bench.case import Case
 from tclab.workshop.bench.measured import device as devices
 from tclab.workshop.bench.measured import private
 from tclab.workshop.bench.measured.lock import hold_lock
@@ -35,7 +36,6 @@ from tclab.workshop.catalog.subject import (
 )
 
 MOST_SETS = 24
-_STEADY = 1.25  # a call is warm if it takes at most this multiple of the shortest call
 
 
 def run_worker(task: Task, pipe: Connection) -> None:
@@ -195,11 +195,6 @@ class PreparedCase:
         """
         self.run(*self.inputs[-1])
         return devices.time_calls(self.run, self.inputs, calls, self.device)
-
-
-def is_steady(times: list[float]) -> bool:
-    """Return whether the last three calls were about as fast as the fastest of all."""
-    return max(times[-3:]) <= _STEADY * min(times)
 
 
 def _drop_infinite(value: float) -> float | None:
