@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shlex
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import venv
 import pytest
 
 from tclab.errors import TclabError
+from tclab.site.store.local_runs import Store
 from tclab.system import machine, paths
 
 CHECKS = """
@@ -107,6 +109,71 @@ def test_the_home_of_a_run_is_its_own(lab, tmp_path, monkeypatch):
     """
     assert lab.one(code).stdout == "[] ~\n~\n"
     assert os.listdir(tmp_path / "home") == ["secret"]
+
+
+#: Prints what the run of t/one prints, the machine in its key, and how it then stands. The words
+#: are this process's limits: the name, the soft limit and the hard one.
+RUNS_UNDER_LIMITS = """
+import resource, sys
+from pathlib import Path
+for name, *limits in zip(*[iter(sys.argv[1:])] * 3):
+    resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), tuple(map(int, limits)))
+from tclab.site import snippets
+from tclab.site.engine import schedule
+from tclab.site.engine.plan import Plan
+root = Path.cwd()
+(one,) = snippets.find(root)
+run = schedule.run([one], Plan(root), warm=False)["t/one"]
+print(run.stdout or run.failure, run.provenance.system, Plan(root).local_status(one).state)
+"""
+
+PRINTS_LIMITS = """
+import resource
+names = ("AS", "CPU", "DATA", "FSIZE", "CORE", "NOFILE", "STACK")
+print([resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[0] for name in names])
+"""
+
+
+def under_limits(lab, *limits: str) -> str:
+    command = [sys.executable, "-c", RUNS_UNDER_LIMITS, *limits]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        command, cwd=lab.root, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_soft_limits_of_a_shell_reach_no_run(lab):
+    lab.write("t/one", PRINTS_LIMITS)
+    soft = ("NOFILE", "99", "9999", "STACK", "4000000", "-1", "FSIZE", "9999999", "-1")
+    printed = under_limits(lab, *soft, "CORE", "4096", "-1")
+    assert printed.startswith(f"[-1, -1, -1, -1, 0, 4096, {8 * 2**20}]\n")
+    assert "RLIMIT" not in printed
+    assert printed.endswith("fresh\n")
+
+
+def test_a_hard_limit_is_in_the_key_of_a_run(lab):
+    snippet = lab.write("t/one", PRINTS_LIMITS)
+    printed = under_limits(lab, "NOFILE", "500", "500")
+    assert printed.startswith(f"[-1, -1, -1, -1, 0, 500, {8 * 2**20}]\n")
+    assert printed.endswith("RLIMIT_NOFILE 500 fresh\n")
+    status = lab.plan(Store.of_project(lab.root)).local_status(snippet)
+    assert status.state == "stale"
+    (why,) = status.why
+    assert "RLIMIT_NOFILE 500 → " in why
+
+
+PRINTS_HOST = """
+import os, platform, socket
+print(socket.gethostname(), platform.node(), os.uname().nodename, os.uname().machine)
+"""
+
+
+@pytest.mark.parametrize("warm", [False, True])
+def test_the_name_of_a_machine_reaches_no_run(lab, warm):
+    run = lab.one(PRINTS_HOST, warm=warm)
+    assert run.stdout == f"localhost localhost localhost {platform.machine()}\n"
 
 
 # --------------------------------------------------------------------------- folders
@@ -212,6 +279,7 @@ from tclab.site import snippets
 from tclab.site.engine import failures, schedule
 from tclab.site.engine.plan import Plan
 from tclab.errors import TclabError
+from tclab.site.store.local_runs import Store
 try:
     runs = schedule.run(snippets.find(Path.cwd()), Plan(Path.cwd()), warm=False)
     print(*(failures.make_error(r) if r.failure else f"{name}: ok" for name, r in runs.items()))

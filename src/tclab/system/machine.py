@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tclab.errors import TclabError, UnsupportedTorch
 from tclab.model import Provenance, Snippet, Version, parse_source
-from tclab.system import settings, toolchain
+from tclab.system import settings, surroundings, toolchain
 
 #: The oldest and the newest PyTorch release that this tclab supports.
 OLDEST, NEWEST = (2, 11), (2, 15)
@@ -37,9 +37,9 @@ def here(
     return Provenance(
         torch=torch.get("__version__", ""),
         torch_git=torch.get("git_version", ""),
-        python=".".join(map(str, sys.version_info[:2])),
+        python=f"{platform.python_version()}{getattr(sys, 'abiflags', '')}",
         cpu=describe_cpu(),
-        system=f"{platform.system()} {platform.machine()}",
+        system=surroundings.describe_system(),
         date=dt.datetime.now(dt.timezone.utc).date().isoformat(),
         triton=triton_version(),
         compiler=toolchain.compiler(),

@@ -142,39 +142,6 @@ def _psutil_resident(pid: int) -> int:
         return 0
 
 
-# --------------------------------------------------------------------------- limits
-
-#: Part of an error's message → the limit of a process that causes it, and the option of `ulimit`.
-_LIMITS = {
-    "MemoryError": ("AS", "-v"),
-    "allocate memory": ("AS", "-v"),
-    "Too many open files": ("NOFILE", "-n"),
-    "File too large": ("FSIZE", "-f"),
-    "can't start new thread": ("NPROC", "-u"),
-}
-
-
-def next_step_for_limit(message: str) -> str:
-    """Return the next step after an error that a limit of this process caused, such as one that its
-    shell has set; '' if it has none.
-    """
-    for part, (name, option) in _LIMITS.items():
-        if part in message and (limit := _soft_limit(name)) is not None:
-            limited = f"its processes may have more than {limit:,} (RLIMIT_{name})"
-            return f"run it where {limited}: ulimit {option}"
-    return ""
-
-
-def _soft_limit(name: str) -> int | None:
-    """Return a limit of this process, such as AS in bytes; None if there is none."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    limit = resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[0]
-    return None if limit == resource.RLIM_INFINITY else limit
-
-
 # --------------------------------------------------------------------------- killing
 
 

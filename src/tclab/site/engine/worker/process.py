@@ -39,7 +39,7 @@ from tclab.site.engine.worker.protocol import (
     Stopped,
 )
 from tclab.site.snippets import claims, quantifiers
-from tclab.system import imports, machine, opened_files, processes
+from tclab.system import imports, machine, opened_files, surroundings
 from tclab.text.scrub import scrub, scrub_data, strip_terminal_codes
 
 #: A function that executes a file's syntax tree in the namespace of ``__main__``.
@@ -48,6 +48,7 @@ Runner = Callable[[ast.Module, JobFile, dict[str, Any]], None]
 
 def main(argv: list[str]) -> NoReturn:
     """Run a job in a cold process: ``python -m tclab.site.engine.worker.process FOLDER``."""
+    surroundings.hide_host_name()
     _run(Path(argv[0]))
 
 
@@ -274,7 +275,7 @@ def _next_step(error: BaseException) -> str:
     text = _read_message(error)
     missing = error.name if isinstance(error, ModuleNotFoundError) else None
     usual = f"pip install {missing}" if missing and "." not in missing else ""
-    of_limit = processes.next_step_for_limit(text)
+    of_limit = surroundings.next_step_for_limit(text)
     return next((step for part, step in _HINTS.items() if part in text), usual or of_limit)
 
 

@@ -33,7 +33,7 @@ from tclab.site.engine.worker import keeper
 from tclab.site.engine.worker.keeper import Fork
 from tclab.site.engine.worker.protocol import WRITTEN_FOLDERS, JobRequest, Limit, Message
 from tclab.site.engine.worker.shared_memory import SharedMemory
-from tclab.system import processes
+from tclab.system import processes, surroundings
 
 _TICK = 0.05  # seconds between two checks of the limits
 _START = 60.0  # seconds that a process may take to reach the snippet's first line
@@ -311,6 +311,8 @@ def main(argv: list[str]) -> None:
     base, warming = Path(argv[0]), float(argv[1])
     messages = os.dup(1)
     os.dup2(2, 1)  # the log gets the output of the warm-up
+    surroundings.set_run_limits()
+    surroundings.hide_host_name()
     processes.adopt_orphans()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     began = time.monotonic()
