@@ -127,6 +127,15 @@ ROWS = {
         stdout="/dev/full"),
     "explain, a fork that returns": Row(
         ("explain", "m.py:forks_and_leaves", *X, "-o", "x.html"), 1, ("os._exit(0)",)),
+    "explain, what hangs": Row(
+        ("explain", "odd.py:f", *X, "--seconds", "25"), 1,
+        ("odd.py:4 (thread.join()): it did not end within 25 seconds", "give it more: --seconds N"),
+        files={"odd.py": "import threading, time\n"
+               "thread = threading.Thread(target=time.sleep, args=(99,))\n"
+               "thread.start()\nthread.join()\ndef f(x):\n    return x\n"}),
+    "explain, eval mode of a function": Row(
+        ("explain", "m.py:plain", *X, "--eval"), 1,
+        ("m.py:plain: --eval: only an nn.Module has an eval mode", "name the module")),
     "explain, a module that refuses to be looked at": Row(
         ("explain", "odd.py:f", *X), 1, ("odd.py:2 (raise RuntimeError(n))", "RuntimeError: "),
         files={"odd.py": "def __getattr__(n):\n    raise RuntimeError(n)\n"}),

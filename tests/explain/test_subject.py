@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+import pytest
 import torch
 
 from tclab.explain import load, subject
@@ -48,6 +49,7 @@ def plain(x, y=2):
 
 
 faster = torch.compile(plain)
+faster_module = torch.compile(nn.Sequential(nn.Linear(5, 5), nn.Dropout()))
 
 
 def halves(x):
@@ -59,7 +61,7 @@ def example_inputs():
 """
 
 
-def found(write, name, *specs, grad=False):
+def found(write, name, *specs, grad=False, eval_mode=False):
     write("pkg/__init__.py", "")
     write("pkg/sizes.py", "WIDTH = 3\n")
     path = write("pkg/model.py", MODEL)
@@ -67,7 +69,7 @@ def found(write, name, *specs, grad=False):
         del sys.modules[module]
     with load.import_module(str(path)) as module:
         parsed = [parse(s) for s in specs]
-        return subject.find(module, "pkg/model.py", name, parsed, grad=grad)
+        return subject.find(module, "pkg/model.py", name, parsed, grad=grad, eval_mode=eval_mode)
 
 
 def test_a_class_of_a_file_in_a_package(write):
@@ -127,6 +129,13 @@ def test_a_generator_function_is_remarked_on(write):
     (remark,) = found(write, "halves", "f32[3]").remarks
     assert "runs none of its code" in remark and "for value in" in remark
     assert found(write, "plain", "f32[3]").remarks == ()
+
+
+@pytest.mark.parametrize("name", ["drops", "faster_module"])
+def test_eval_mode_of_a_module(write, name):
+    got = found(write, name, "f32[2,5]", eval_mode=True)
+    assert not any(module.training for module in got.callable.modules())
+    assert got.remarks == ()
 
 
 def test_training_mode_is_remarked_on_where_it_changes_what_runs(write):

@@ -28,6 +28,7 @@ REQUEST_OPTIONS: Mapping[str, type] = {
     "options": list,
     "assume": list,
     "long_kernels": bool,
+    "eval_mode": bool,
 }
 _TYPES = {str: "a text", bool: "true or false", list: "a list of texts"}
 

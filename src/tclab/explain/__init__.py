@@ -121,6 +121,7 @@ def _explain_named(request: ExplainRequest, on_step: OnStep, warnings: WarningLo
                         name,
                         request.inputs,
                         grad=request.backward,
+                        eval_mode=request.eval_mode,
                         compile_calls=compile_calls,
                     )
                 on_step(Step("importing PyTorch's compiler"))

@@ -195,6 +195,12 @@ def _break_place(line: SourceLine | None) -> str:
 
 # Current thread 0x00007f9c5d3f1740 [python] (most recent call first):
 _CURRENT = re.compile(r"^Current thread 0x.*\n((?:  .*\n?)*)", re.MULTILINE)
+# the last one is the main thread: Thread 0x00007f2a3c5d6740 (most recent call first):
+_MAIN = re.compile(r"^Thread 0x.*\n((?:  .*\n?)*)\Z", re.MULTILINE)
+# what called the command: File "/opt/venv/lib/tclab/cli/explaining/command.py", line 250 in explain
+_COMMAND = re.compile(r'^  File ".*[/\\]tclab[/\\]cli[/\\]', re.MULTILINE)
+# Timeout (0:00:20)!
+_LATE = re.compile(r"Timeout \(([\d:.]+)\)!")
 # File "/home/me/model.py", line 12 in forward
 _FRAME = re.compile(r'^  File "(?P<file>.+)", line (?P<line>\d+) in ', re.MULTILINE)
 
@@ -203,14 +209,17 @@ def explain_process_end(place: str, status: int, stack: str = "") -> ExplainErro
     """Return the error for a process that ended before the report was written. A negative `status`
     is the signal that killed the process; `stack` is the text that faulthandler wrote.
     """
-    current = _CURRENT.search(stack)
-    stack = current[1] if current else stack
+    end, step = _describe_end(status), _end_advice(status)
+    if late := _LATE.match(stack):
+        hours, minutes, seconds = (float(part) for part in late[1].split(":"))
+        end = f"it did not end within {3600 * hours + 60 * minutes + seconds:g} seconds"
+        step = "mend what hangs or waits there, or give it more: --seconds N"
+    current = _CURRENT.search(stack) or _MAIN.search(stack)
+    stack = _COMMAND.split(current[1] if current else stack)[0]
     frames = user_lines.select_user_lines(_FRAME.finditer(stack), lambda frame: frame["file"])
     for frame in frames[:1]:  # the innermost frame is the first
         place = code_at(frame["file"], int(frame["line"]))
-    return ExplainError(
-        place, f"{_describe_end(status)}; no report was written", _end_advice(status)
-    )
+    return ExplainError(place, f"{end}; no report was written", step)
 
 
 def _describe_end(status: int) -> str:

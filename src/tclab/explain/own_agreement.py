@@ -66,7 +66,14 @@ def _import_anew(request: ExplainRequest, remedy: Remedy) -> Iterator[Program]:
     where, name = load.split(request.spec)
     with load.import_module(where, remedy.lines, suffix=f"_{next(_NUMBERS)}") as module:
         try:
-            named_subject = subject.find(module, where, name, request.inputs, grad=request.backward)
+            named_subject = subject.find(
+                module,
+                where,
+                name,
+                request.inputs,
+                grad=request.backward,
+                eval_mode=request.eval_mode,
+            )
             yield _make_program(named_subject)
         finally:
             sys.modules.pop(module.__name__, None)

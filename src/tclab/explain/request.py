@@ -28,7 +28,8 @@ class ExplainRequest:
     `most_lines` lines are not compiled to instructions; None sets no limit. With `show_values` the
     report contains the values of environment variables. At the `level` ``dynamo`` the compile ends
     after Dynamo. `compare` says whether to compare the results with eager's; None means to compare
-    them only without a target. With `measure` the calls are timed, both compiled and in eager.
+    them only without a target. With `measure` the calls are timed, both compiled and in eager. With
+    `eval_mode` the module is put into eval mode first.
     """
 
     spec: str
@@ -42,6 +43,7 @@ class ExplainRequest:
     level: str = "machine"
     compare: bool | None = None
     measure: bool = False
+    eval_mode: bool = False
 
     @classmethod
     def parse(
@@ -58,6 +60,7 @@ class ExplainRequest:
         level: str = "machine",
         compare: bool | None = None,
         measure: bool = False,
+        eval_mode: bool = False,
     ) -> ExplainRequest:
         """Make a request from the words of a command line: `inputs` such as ``f32[8,1024]``,
         `options` such as ``mode=max-autotune``, `assume` such as ``pad=no``. `long_kernels` removes
@@ -88,6 +91,7 @@ class ExplainRequest:
             level,
             compare,
             measure,
+            eval_mode,
         )  # fmt: skip
 
 

@@ -24,8 +24,8 @@ _COMPILED = (
 )
 _DISABLED = "torch.compiler.disable was applied to it: nothing of it is compiled"
 _TRAINING = (
-    "The module is in training mode, as {} in it shows: for inference name a function that returns "
-    "it after eval()."
+    "The module is in training mode, as {} in it shows: --eval puts it into eval mode, as for "
+    "inference."
 )
 _GENERATOR = (
     "A generator function: a call makes a generator and runs none of its code. To see that "
@@ -75,9 +75,11 @@ def find(
     specs: Sequence[Spec],
     *,
     grad: bool,
+    eval_mode: bool = False,
     compile_calls: Sequence[CompileCall] = (),
 ) -> Subject:
     """Return the object `name` of a file or module as something to call, with the calls to make.
+    With `eval_mode` a module is put into eval mode; for anything else ExplainError is raised.
     `compile_calls` are the calls of torch.compile at import; those that a factory makes are added
     when the factory is called.
     """
@@ -85,6 +87,8 @@ def find(
     given = find_object(module, name, file_or_module)
     value, remarks = _find_callable(given, place, own_inputs=bool(specs) or has_examples(module))
     inner = strip_compile(value, place)
+    if eval_mode:
+        _enter_eval_mode((value, inner), place)
     calls = _make_calls(module, file_or_module, inner, specs, place, grad)
     function = inner.forward if is_module(inner) else inner
     inputs.check_fit(function, calls(), place)
@@ -100,6 +104,18 @@ def _generator_remark(function: Callable[..., object]) -> tuple[str, ...]:
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         return (_GENERATOR,)
     return ()
+
+
+def _enter_eval_mode(values: Sequence[Any], place: str) -> None:
+    """Put the modules among the values, of which torch.compile made one from another, into eval
+    mode.
+    """
+    modules = list(filter(is_module, values))
+    for module in modules:
+        module.eval()
+    if not modules:
+        step = "name the module; or leave --eval out, and call eval() in the file"
+        raise ExplainError(place, "--eval: only an nn.Module has an eval mode", step)
 
 
 def _training_remark(value: object) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from typing import BinaryIO
+from typing import IO, Any, BinaryIO
 
 from tclab.cli import terminal
 from tclab.explain import failures, preload
@@ -31,6 +31,8 @@ _SIGNALS = {
 _HIGHEST_PROCESS_CODE = 0
 #: Seconds between checks of a child, and seconds that it has to exit after its work.
 _POLL, _GRACE = 0.5, 5.0
+#: The file, the last one, to which this process writes its stacks.
+_fault_files: list[IO[Any]] = [sys.stderr]
 
 
 def run(work: Callable[[], int]) -> int:
@@ -50,6 +52,7 @@ def run(work: Callable[[], int]) -> int:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         request_signal_at_parent_death(parent)
         faulthandler.enable(fault)
+        _fault_files.append(fault)
         streams.reserve_stdout()
         own, status = os.getpid(), 1
         try:
@@ -61,6 +64,13 @@ def run(work: Callable[[], int]) -> int:
     reported, status, received = _wait(child, pipe_in)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return _find_status(status, received, reported, fault)
+
+
+def limit_seconds(seconds: float) -> None:
+    """End this process after so many seconds, with the Python stacks of its threads, even if it
+    hangs in C++.
+    """
+    faulthandler.dump_traceback_later(seconds, exit=True, file=_fault_files[-1])
 
 
 def _memory_file(name: str) -> BinaryIO:

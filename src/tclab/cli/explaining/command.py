@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from tclab.cli import output_file, report_file, terminal
-from tclab.cli.explaining import interrupts, steps
+from tclab.cli.explaining import child, interrupts, steps
 from tclab.cli.explaining.summary import print_summary, print_warnings
 from tclab.cli.explaining.watch import watch
 from tclab.errors import BadRequest, TclabError
@@ -37,6 +37,9 @@ Exit status:
     help="Make the kernels this GPU would get, without having it: h200, a100, sm_90 …",
 )
 @click.option("--backward", is_flag=True, help="Differentiate what it returns, after each call.")
+@click.option(
+    "--eval", "eval_mode", is_flag=True, help="Put the module into eval mode, as for inference."
+)
 @click.option(
     "-i",
     "--input",
@@ -83,6 +86,13 @@ Exit status:
     "two. Run nothing else meanwhile.",
 )
 @click.option(
+    "--seconds",
+    type=click.FloatRange(min=1),
+    default=1200.0,
+    metavar="N",
+    help="The most that the report may take; not with --watch. Default: 1200.",
+)
+@click.option(
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -121,6 +131,7 @@ def explain(
     format_: str,
     watch_: bool,
     port: int,
+    seconds: float,
     **words: Any,  # the arguments of ExplainRequest.parse
 ) -> None:
     """Compile a function of your own and report what torch.compile made of it.
@@ -161,6 +172,7 @@ def explain(
         if watch_ and path is not None:
             watch(request, path, port=port, open_=open_)
             return
+        child.limit_seconds(seconds)
         report, content = _make_report(request, warnings, format_, interrupted)
         output_file.write_text(content, path)
     if format_ in ("json", "brief") or path is not None:

@@ -58,7 +58,9 @@ def _make_calls(measure_request: MeasureRequest) -> Iterator[Callable[[], None]]
     where, name = load.split(request.spec)
     remedy = Remedy(backend="inductor", compiled=compiled)
     with seeded(), patched_compile(remedy), load.import_module(where) as module:
-        named_subject = subject.find(module, where, name, request.inputs, grad=request.backward)
+        named_subject = subject.find(
+            module, where, name, request.inputs, grad=request.backward, eval_mode=request.eval_mode
+        )
         fn = named_subject.callable
         if compiled and not named_subject.own:
             fn = torch.compile(fn, **measure_request.options)

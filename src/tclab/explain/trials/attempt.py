@@ -40,7 +40,14 @@ def attempt(request: ExplainRequest, remedy: Remedy) -> TrialResult:
             patched_compile(remedy) as undo,
             load.import_module(where, remedy.lines) as module,
         ):
-            named_subject = subject.find(module, where, name, request.inputs, grad=request.backward)
+            named_subject = subject.find(
+                module,
+                where,
+                name,
+                request.inputs,
+                grad=request.backward,
+                eval_mode=request.eval_mode,
+            )
             if remedy.whole:
                 undo()
             return _run(named_subject, request, remedy, checkpointed)
@@ -112,7 +119,9 @@ def _begin_comparison(request: ExplainRequest, remedy: Remedy) -> Comparison | s
 
     where, name = load.split(request.spec)
     with patched_compile(remedy), load.import_module(where, remedy.lines) as module:
-        named = subject.find(module, where, name, request.inputs, grad=request.backward)
+        named = subject.find(
+            module, where, name, request.inputs, grad=request.backward, eval_mode=request.eval_mode
+        )
         if named.own:
             return own_agreement.begin(request, named, remedy)
         calls = [(call.args, dict(call.kwargs)) for call in named.calls()]
