@@ -201,6 +201,24 @@ def test_a_real_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
     assert "graph break, new: GB0059 at print('now')" in capsys.readouterr().out
 
 
+@pytest.mark.skipif(not machine.has_cxx(), reason="no C++ compiler")
+@pytest.mark.skipif(machine.count_cores() < 2, reason="PyTorch has no more threads than cores")
+def test_the_number_of_threads_is_told_as_a_possible_cause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("model.py").write_text(MODEL.replace("ones(8)", "ones(2**17)").replace("relu", "sum"))
+    Path("compiled.toml").write_text(LISTED)
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    assert main(["check", "--update"]) == 0 == main(["check"])
+    assert "cause" not in capsys.readouterr().out
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert main(["check"]) == 4
+    said = capsys.readouterr().out
+    assert "2 threads before, 1 now: the number of cores, or OMP_NUM_THREADS, can be" in said
+    assert "elements in a vector" not in said
+
+
 def test_functions_and_files_are_looked_for_beside_the_list(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

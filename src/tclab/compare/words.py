@@ -6,7 +6,7 @@ import difflib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
-from tclab.compare import fixes
+from tclab.compare import cpp_body, fixes
 from tclab.compare.causes import Cause, find_causes
 from tclab.compare.changes import Change, Code, Value
 from tclab.compare.summary import CompileSummary
@@ -100,6 +100,7 @@ def _explain_change(change: Change, current: CompileSummary | None) -> Iterator[
         yield from _fix_lines(change.subject)
     elif isinstance(change.before, Code) and isinstance(change.after, Code):
         yield from _diff_lines(change.before, change.after)
+        yield from cpp_body.describe_machines(change.before.text, change.after.text)
     elif current and (item := current.find_break(change.subject)):
         yield from _explain_break(item)
     elif current and (found := current.find_finding(change.subject)):
