@@ -117,6 +117,31 @@ def test_a_claim_that_an_error_before_it_kept_from_running_was_not_reached() -> 
     assert not ran(source)[0]["it"].reached
 
 
+#: Classes whose objects equal, hold and are whatever one asks.
+MADE_UP = """
+class Yes:
+    def __eq__(self, other): return True
+    def __ne__(self, other): return True
+class Less:
+    def __gt__(self, other): return True
+class Bag:
+    def __contains__(self, item): return True
+class Meta(type):
+    __instancecheck__ = lambda kind, other: True
+class Kind(metaclass=Meta): pass
+class Equal(type):
+    __eq__ = lambda kind, other: True
+class Three(metaclass=Equal): pass
+class Number(int):
+    __eq__ = lambda self, other: True
+class True_:
+    def __bool__(self): return True
+class False_:
+    def __len__(self): return 0
+    def __bool__(self): return False
+"""
+
+
 @pytest.mark.parametrize(
     ("test", "said"),
     [
@@ -161,11 +186,31 @@ def test_a_claim_that_an_error_before_it_kept_from_running_was_not_reached() -> 
         ("len(pair) != '2'", "a comparison of int with str, which are never equal"),
         ("some != (1, 2)", "a comparison of list with tuple, which are never equal"),
         ("MagicMock()", "a MagicMock, which the file itself made up"),
+        ("len(some) == Yes()", "a Yes, whose __eq__ the file itself made up"),
+        ("Yes() != 3", "a Yes, whose __eq__ the file itself made up"),
+        ("[1, Yes()] == [1, 3]", "a Yes, whose __eq__ the file itself made up"),
+        ("{1: Yes()} == {1: 3}", "a Yes, whose __eq__ the file itself made up"),
+        ("3 in (Yes(),)", "a Yes, whose __eq__ the file itself made up"),
+        ("1 < 2 == Yes()", "a Yes, whose __eq__ the file itself made up"),
+        ("(1 == 1) and 2 == Yes()", "a Yes, whose __eq__ the file itself made up"),
+        ("operator.eq(3, Yes())", "a Yes, whose __eq__ the file itself made up"),
+        ("3 < Less()", "a Less, whose __gt__ the file itself made up"),
+        ("all(n < Less() for n in some)", "a Less, whose __gt__ the file itself made up"),
+        ("3 in Bag()", "a Bag, whose __contains__ the file itself made up"),
+        ("isinstance(3, Kind)", "a Meta, whose __instancecheck__ the file itself made up"),
+        ("Three == 3", "an Equal, whose __eq__ the file itself made up"),
+        ("Number(2) == 3", "a Number, whose __eq__ the file itself made up"),
+        ("True_()", "a True_, whose __bool__ the file itself made up"),
+        ("not False_()", "a False_, whose __bool__ the file itself made up"),
+        ("bool(True_())", "a True_, whose __bool__ the file itself made up"),
+        ("any([True_()])", "a True_, whose __bool__ the file itself made up"),
+        ("False_() or True_()", "a True_, whose __bool__ the file itself made up"),
     ],
 )
 def test_what_is_true_whatever_a_run_does_is_refused_when_it_runs(test: str, said: str) -> None:
     functions = "def check(): return False\ndef gen(): yield\nclass Odd:\n  def way(self): 0\n"
-    imports = "import ast, numpy, torch\nfrom unittest.mock import ANY, MagicMock\n"
+    functions += MADE_UP
+    imports = "import ast, numpy, operator, torch\nfrom unittest.mock import ANY, MagicMock\n"
     values = (
         "pair = (1 == 2, 'x')\nsome, ones = [1], torch.ones(1)\ndef again(x, kept=[]): return kept"
     )
@@ -173,6 +218,9 @@ def test_what_is_true_whatever_a_run_does_is_refused_when_it_runs(test: str, sai
     noted, namespace = ran(f"{before}# claim: it\nassert {test}\nlast = 1\n")
     assert not noted["it"].held
     assert said in noted["it"].broken and namespace["last"]
+
+
+IMPORTS = "import collections, dataclasses, fractions, torch, types\n"
 
 
 @pytest.mark.parametrize(
@@ -192,11 +240,15 @@ def test_what_is_true_whatever_a_run_does_is_refused_when_it_runs(test: str, sai
         ("torch.ones(2)", "(it > 0).all()"),
         ("torch.ones(2)", "torch.equal(it, it.clone())"), ("torch.ones(0)", "not (it > 0).any()"),
         ("torch.full((1,), float('nan'))", "(it != it).all()"),
+        ("dataclasses.make_dataclass('Pair', ['n'])(2)", "it == type(it)(2)"),
+        ("types.SimpleNamespace(n=2)", "it == types.SimpleNamespace(n=2)"),
+        ("collections.Counter('aa')", "it['a'] == 2 and it == {'a': 2}"),
+        ("fractions.Fraction(1, 2)", "it == 0.5 and it < 1 and it"),
         ("lambda x: 1", "(all := it) and all([])"), ("range", "(it := it(3)) and len(it) == 3"),
     ],
 )  # fmt: skip
 def test_a_value_that_a_run_made_is_a_proof(value: str, test: str) -> None:
-    assert ran(f"import torch\nit = {value}\n# claim: it\nassert {test}\n")[0]["it"].held
+    assert ran(f"{IMPORTS}it = {value}\n# claim: it\nassert {test}\n")[0]["it"].held
 
 
 def test_an_assert_without_a_name_ends_the_file() -> None:

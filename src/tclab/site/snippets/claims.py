@@ -147,6 +147,10 @@ class ClaimRegister:
         """Note a side of a ``==``, or of a ``!=``, in a claim's test."""
         return self._tally.note_side(part_number, equal, value)
 
+    def note_operand(self, truth: bool, value: Value) -> Value:
+        """Note an operand of a comparison, of ``not`` or of a call in a claim's test."""
+        return self._tally.note_operand(truth, value)
+
     def break_claim(self, name: str, reason: str) -> None:
         """Mark a claim as broken for the rest of the run. The first reason is kept."""
         self.broken.setdefault(name, reason)

@@ -18,6 +18,8 @@ from typing import Any, TypeVar
 from tclab.site.snippets.tautology import (
     describe_always_true,
     describe_other_kind,
+    describe_own_comparison,
+    describe_own_truth,
     describe_same,
     is_mock,
 )
@@ -48,6 +50,7 @@ class Tally:
         )  # the sides of the current comparison
         self._vacuous: dict[int, str] = {}  # why a comparison was true each time, or ''
         self._mocks: set[str] = set()
+        self._own = ""  # the first operand that a class of the file compares
 
     def count_items(
         self, part_number: int, name: str, function: object, items: Iterable[Value]
@@ -102,13 +105,21 @@ class Tally:
             sides.clear()
         return value
 
+    def note_operand(self, truth: bool, value: Value) -> Value:
+        """Note an operand of a comparison, or an argument of a call; with `truth` what ``not`` or
+        ``bool`` turns into a truth value. Return the value.
+        """
+        describe = describe_own_truth if truth else describe_own_comparison
+        self._own = self._own or describe(value)
+        return value
+
     def describe_comparison(self) -> str:
         """Return why a comparison says nothing about the run, with the next step; '' if each
         comparison says something.
         """
         if self._mocks:
             return f"a comparison with a {min(self._mocks)}, which the file itself made up"
-        return next(filter(None, self._vacuous.values()), "")
+        return self._own or next(filter(None, self._vacuous.values()), "")
 
     def describe_nothing(self) -> str:
         """Return which part of the test had no items, and the next step; '' if each part had
@@ -150,6 +161,8 @@ class QuantifierCounter(ast.NodeTransformer):
                 self._wrap_items(call, "not any")
             case _:
                 self.generic_visit(node)
+                if isinstance(node.op, ast.Not):
+                    node.operand = _wrap_operand(node.operand, truth=True)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
@@ -169,6 +182,8 @@ class QuantifierCounter(ast.NodeTransformer):
             case ast.Call(func=ast.Name("min" | "max" as name)):
                 if "default" in {keyword.arg for keyword in node.keywords}:
                     self._wrap_items(node, name)
+        truth = ast.unparse(node.func) == "bool"
+        node.args = [_wrap_operand(argument, truth=truth) for argument in node.args]
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.Compare:
@@ -185,6 +200,7 @@ class QuantifierCounter(ast.NodeTransformer):
                 node.left = self._wrap_set(small)
             case ast.Compare(ops=[ast.GtE()], comparators=[small]):
                 node.comparators = [self._wrap_set(small)]
+        node.left, *node.comparators = map(_wrap_operand, (node.left, *node.comparators))
         return node
 
     def wrap_comparisons(self, test: ast.expr) -> None:
@@ -241,6 +257,12 @@ class QuantifierCounter(ast.NodeTransformer):
     def _number_part(self) -> ast.Constant:
         self.places += 1
         return ast.Constant(self.places)
+
+
+def _wrap_operand(operand: ast.expr, *, truth: bool = False) -> ast.expr:
+    if isinstance(operand, ast.Starred):
+        return operand
+    return register_call("note_operand", operand, ast.Constant(truth), operand)
 
 
 def register_call(method: str, at: ast.expr, *arguments: ast.expr) -> ast.Call:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import operator
+import os
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from itertools import islice
 from types import ModuleType
 from typing import Any
 
@@ -166,6 +169,53 @@ def is_mock(value: object) -> bool:
     return "unittest.mock" in {getattr(kind, "__module__", "") for kind in type(value).__mro__}
 
 
+#: The methods with which a class decides what its objects equal, hold or are.
+_COMPARISON_METHODS = (
+    *("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__contains__"),
+    *("__instancecheck__", "__subclasscheck__"),
+)
+_TRUTH_METHODS = ("__bool__", "__len__")
+#: Containers that compare their items, and the most items that are looked at.
+_CONTAINERS, _MOST_ITEMS = (list, tuple, set, frozenset, dict), 100
+
+
+def describe_own_truth(value: object) -> str:
+    """Describe a value that is true, or not, as a class of the file says; '' for another value."""
+    return _describe_own_method(value, _TRUTH_METHODS)
+
+
+def describe_own_comparison(value: object) -> str:
+    """Describe a value that equals, or holds, what a class of the file says; '' for another value.
+    Values in a container count, too.
+    """
+    if isinstance(value, _CONTAINERS):
+        items = [*value, *value.values()] if isinstance(value, dict) else value
+        return next(filter(None, map(_describe_own_method, islice(items, _MOST_ITEMS))), "")
+    return _describe_own_method(value)
+
+
+def _describe_own_method(value: object, methods: tuple[str, ...] = _COMPARISON_METHODS) -> str:
+    """Describe a value whose class has one of the `methods` from the file, or from a helper beside
+    it.
+    """
+    kind = type(value)
+    for name in methods:
+        code = getattr(getattr(kind, name, None), "__code__", None)
+        if code and _is_own_file(code.co_filename):
+            article = "an" if kind.__name__[0] in "AEIOU" else "a"
+            made_up = "the file itself made up: compare what it holds"
+            return f"{article} {kind.__name__}, whose {name} {made_up}"
+    return ""
+
+
+def _is_own_file(file: str) -> bool:
+    """Return whether code is of the snippet, whose file has a relative name, or of its folder. What
+    `dataclass` generates, which compares all fields, has no file.
+    """
+    beside = sys.path[0] and file.startswith(sys.path[0])
+    return not file.startswith("<") and (not os.path.isabs(file) or bool(beside))
+
+
 _NEVER_FALSE = (Iterator, AsyncIterator, Awaitable, ModuleType)
 
 
@@ -180,6 +230,8 @@ def describe_always_true(value: object) -> str:
         return f"a tuple of {len(value)}, which is true whatever stands in it: compare it"
     if is_mock(value):
         return f"a {kind.__name__}, which the file itself made up: assert what the run showed"
+    if own := describe_own_truth(value):
+        return own
     can_be_false = hasattr(kind, "__bool__") or hasattr(kind, "__len__")
     if isinstance(value, type) or (not can_be_false and _is_never_false(value)):
         name = getattr(value, "__name__", "")
