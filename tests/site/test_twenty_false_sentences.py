@@ -167,6 +167,31 @@ MUTATIONS: dict[str, tuple[Mutation, str]] = {
         ),
         "a comparison with a MagicMock",
     ),
+    "assert: an object that equals everything": (
+        of_snippet(
+            NAMED,
+            "class Any:\n    def __eq__(self, other):\n        return True\n"
+            "# claim: two\nassert Any() == 3\n",
+        ),
+        "an Any, whose __eq__ the file itself made up",
+    ),
+    "assert: an object that is always true": (
+        of_snippet(
+            NAMED,
+            "class Two:\n    def __bool__(self):\n        return True\n"
+            "# claim: two\nassert not n == 2 or Two()\n",
+        ),
+        "a Two, whose __bool__ the file itself made up",
+    ),
+    "assert: a class of which everything is one": (
+        of_snippet(
+            NAMED,
+            "class Kind(type):\n    def __instancecheck__(cls, other):\n        return True\n"
+            "class Three(metaclass=Kind):\n    pass\n"
+            "# claim: two\nassert isinstance(n, Three)\n",
+        ),
+        "a Kind, whose __instancecheck__ the file itself made up",
+    ),
     "assert: a function that is not called": (
         of_snippet(ASSERT, "assert sizes.count\n"),
         "which is true whatever it would say",
@@ -186,6 +211,12 @@ MUTATIONS: dict[str, tuple[Mutation, str]] = {
         "no snippet 'start/helo'",
     ),
     "binding: with a title": (of_page("#two)", '#two "title")'), "cannot read the binding"),
+    "binding: an image": (of_page("[There", "![There"), "is written as an image"),
+    "binding: a value as an image": (
+        of_page("[](value:start/hello#", "![](value:start/hello#"),
+        "is written as an image",
+    ),
+    "binding: of no words": (of_page("[There are two.]", "[ ]"), "has no sentence"),
     "binding: spelt as none": (of_page("(claim:", "(CLAIM:"), "is not written as one"),
     "recording: the claim did not hold there": (
         lambda case: case.recording(held=False, broken="three"),

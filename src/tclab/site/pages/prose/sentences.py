@@ -78,9 +78,10 @@ def bound_sentences(text: MarkdownText) -> Iterator[Sentence]:
             _find_opening_bracket(text.text, first, match.start()),
             text.place(match.start()),
         )
-        if start < 0:
-            raise PageError(place, "this binding has no sentence", "write [The sentence.](claim:…)")
         words = text.text[start + 1 : match.start()]
+        if start < 0 or not words.strip():
+            raise PageError(place, "this binding has no sentence", "write [The sentence.](claim:…)")
+        _refuse_image(text, start, place)
         claims = _parse_claims(match["refs"], place)
         yield Sentence(text.page, text.find_line(start), words, claims, start, match.end())
 
@@ -102,9 +103,17 @@ def values_in(text: MarkdownText) -> Iterator[Value]:
             step = "write it as: [](value:topic/snippet#table/row/column)"
             cause = f"cannot read the value {match['ref']!r}"
             raise PageError(text.place(match.start()), cause, step)
+        _refuse_image(text, match.start(), text.place(match.start()))
         parts = (ref["snippet"], ref["environment"] or "", ref["artifact"], ref["row"])
         line = text.find_line(match.start())
         yield Value(text.page, line, *parts, ref["column"], match.start(), match.end())
+
+
+def _refuse_image(text: MarkdownText, start: int, place: str) -> None:
+    """Raise PageError if the binding that begins at `start` is written as an image: ``![…](…)``."""
+    if re.search(r"(?<!\\)!$", text.text[:start][-2:]):
+        step = "leave out the ! before the ["
+        raise PageError(place, "this binding is written as an image", step)
 
 
 def _matches_outside_fences(
