@@ -192,6 +192,35 @@ MUTATIONS: dict[str, tuple[Mutation, str]] = {
         ),
         "a Kind, whose __instancecheck__ the file itself made up",
     ),
+    "assert: a text that is no test": (
+        of_snippet(ASSERT, "assert bool('n == 3')\n"),
+        "cannot fail",
+    ),
+    "assert: another object than a new one": (
+        of_snippet(ASSERT, "assert n is not [2]\n"),
+        "cannot fail",
+    ),
+    "assert: an object of any kind": (
+        of_snippet(ASSERT, "assert isinstance(n, (int, object))\n"),
+        "cannot fail",
+    ),
+    "assert: a distance of at least none": (
+        of_snippet(ASSERT, "assert abs(n - 3) >= 0\n"),
+        "cannot fail",
+    ),
+    "assert: sorted as it is sorted": (
+        of_snippet(ASSERT, "assert sorted(sizes) == sorted(sizes)\n"),
+        "cannot fail",
+    ),
+    "assert: NaN": (of_snippet(ASSERT, "assert n != float('nan')\n"), "a comparison with NaN"),
+    "assert: nothing with nothing": (
+        of_snippet(ASSERT, "assert times.get('a') == times.get('b')\n"),
+        "a comparison of None with None",
+    ),
+    "assert: it holds nothing": (
+        of_snippet(ASSERT, "assert set(sizes).issuperset(sizes[2:])\n"),
+        "the set before <= is empty",
+    ),
     "assert: a function that is not called": (
         of_snippet(ASSERT, "assert sizes.count\n"),
         "which is true whatever it would say",
@@ -217,9 +246,23 @@ MUTATIONS: dict[str, tuple[Mutation, str]] = {
         "is written as an image",
     ),
     "binding: of no words": (of_page("[There are two.]", "[ ]"), "has no sentence"),
+    "binding: with another word": (of_page("(claim:", "(claims:"), "is not written as one"),
+    "binding: with another colon": (of_page("(claim:", "(claim："), "is not written as one"),
+    "binding: with a letter that looks like it": (
+        of_page("(claim:", "(cl\N{CYRILLIC SMALL LETTER A}im:"),
+        "is not written as one",
+    ),
+    "binding: behind a character of no width": (
+        of_page("(claim:", "(\N{ZERO WIDTH SPACE}claim:"),
+        "is not written as one",
+    ),
     "binding: spelt as none": (of_page("(claim:", "(CLAIM:"), "is not written as one"),
     "recording: the claim did not hold there": (
         lambda case: case.recording(held=False, broken="three"),
+        "two does not hold on PyTorch",
+    ),
+    "recording: it says why the claim does not hold": (
+        lambda case: case.recording(broken="three"),
         "two does not hold on PyTorch",
     ),
     "recording: the claim was not reached there": (
@@ -236,6 +279,7 @@ MUTATIONS: dict[str, tuple[Mutation, str]] = {
     ),
     "value: its column is gone": (of_page(VALUE, "times/compiled/mean"), "one column 'mean'"),
     "value: its cell is empty": (of_snippet('"compiled": 0.75', '"compiled": None'), "no value"),
+    "value: its cell is blank": (of_snippet('"compiled": 0.75', '"compiled": " – "'), "no value"),
     "value: of an environment that is not there": (of_page(f"@{ENV}", "@a100"), "no run of 'a100'"),
     "version clause: dropped from what holds later": (dropped, "later does not hold"),
     "version clause: one that no PyTorch meets": (

@@ -50,6 +50,8 @@ _ADDRESS_ATTRIBUTES = frozenset(
 #: escape, which Markdown leaves before a letter: cl\aim:topic/snippet#name
 _IGNORED = re.compile(r"[\x00-\x20\\]")
 _BINDING = re.compile(r"(?:claim|value):", re.IGNORECASE)
+#: What a binding refers to, behind any word, such as claims: in place of claim:, and any colon.
+_REFERENCE = re.compile(r"[:：][a-z0-9_]+/[a-z0-9_]+(?:@[\w.-]+)?#")
 _BINDING_IN_TEXT = re.compile(
     r"\b(?:claim|value)\s*:\s*[a-z]\w*/[a-z]\w*(?:@[\w.-]+)?#", re.IGNORECASE
 )
@@ -65,7 +67,8 @@ def find_leftover_bindings(page: str, file: str, text: PageText | None) -> Itera
     A binding may be left in a link, in another element, or in text outside code; `file` is the
     source.
     """
-    if not _BINDING.search(_browser_address(page)):
+    address = _browser_address(page)
+    if not _BINDING.search(address) and not _REFERENCE.search(address):
         return
     for binding in dict.fromkeys(_BindingFinder.find_bindings(page)):
         cause = f"the binding {binding!r} is not written as one, and would be published as it is"
@@ -119,5 +122,8 @@ class _BindingFinder(HTMLParser):
             self.found += _BINDING_IN_TEXT.findall(data)
 
     def _look(self, address: str) -> None:
-        if _BINDING.match(_browser_address(address)):
+        read = _browser_address(address)
+        reference = _REFERENCE.search(read)
+        scheme = read[: reference.start()] if reference else ":"
+        if _BINDING.match(read) or ":" not in scheme:
             self.found.append(address)

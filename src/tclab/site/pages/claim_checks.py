@@ -51,9 +51,9 @@ def failure_reason(claim: Claim, run: Run) -> str:
         return f"{claim.name} was not there yet when {run.environment} was recorded: {step}"
     if not result.reached:
         return f"{claim.name} was not reached {where}"
-    return (
-        "" if result.held else f"{claim.name} does not hold {where}: {result.broken or result.code}"
-    )
+    if result.held and not result.broken:
+        return ""
+    return f"{claim.name} does not hold {where}: {result.broken or result.code}"
 
 
 def origin(run: Run) -> str:

@@ -233,11 +233,22 @@ def number_text(value: Value, book: Book) -> str:
     row = _find_index(value, "row", value.row, [str(row[0]) for row in table.rows])
     column = _find_index(value, "column", value.column, list(table.columns))
     found = table.rows[row][column]
-    if found in (None, "") or (isinstance(found, float) and math.isnan(found)):
+    if _is_empty(found):
         cause = f"the cell {value.row}/{value.column} of {value.artifact} holds no value"
         raise PageError(str(value), cause, "name another cell, or leave the value out")
     unit = table.units[column] if column < len(table.units) else ""
     return cell_texts(table)[row][column] + (f"\N{NO-BREAK SPACE}{unit}" if unit else "")
+
+
+def _is_empty(cell: object) -> bool:
+    """Return whether a cell of a table holds nothing that a sentence can state."""
+    if isinstance(cell, float):
+        return math.isnan(cell)
+    return cell is None or (isinstance(cell, str) and not cell.strip(_BLANK))
+
+
+#: Characters that stand in a cell for no value, beside white space.
+_BLANK = " \t\n-–—\N{NO-BREAK SPACE}\N{ZERO WIDTH SPACE}"
 
 
 def _find_run(value: Value, book: Book) -> Run:

@@ -72,7 +72,7 @@ class Tally:
 
     def count_set(self, part_number: int, smaller_set: Value) -> Value:
         """Count the items of a set that is compared with a larger set. Return the smaller set."""
-        if isinstance(smaller_set, Set):
+        if isinstance(smaller_set, (Set, list, tuple)):
             self._names[part_number] = "<="
             self._seen[part_number] += len(smaller_set)
             self._open[part_number] += len(smaller_set)
@@ -172,6 +172,8 @@ class QuantifierCounter(ast.NodeTransformer):
                 self._wrap_items(node, name)
             case ast.Call(func=ast.Attribute(attr="issubset") as method):
                 method.value = self._wrap_set(method.value)
+            case ast.Call(func=ast.Attribute(attr="issuperset"), args=[small]):
+                node.args = [self._wrap_set(small)]
             case ast.Call(func=ast.Attribute(attr="all") as method, args=[]):
                 method.value = self._wrap_elements(method.value, "all")
             case ast.Call(func=ast.Attribute(attr="all"), args=[items, *_]):

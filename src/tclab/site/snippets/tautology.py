@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import operator
 import os
 import sys
@@ -37,6 +38,13 @@ _SUMS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Mult: operator.mul,
 }
 
+#: Functions that return the same for the same arguments.
+_PURE = (
+    *("len", "abs", "sorted", "set", "list", "tuple"),
+    *("sum", "min", "max", "str", "repr", "round"),
+)
+#: Expressions whose value is a new object, which is identical with no other.
+_NEW_OBJECTS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.Lambda)
 _UNPACKED_NODES = (ast.Starred, ast.FormattedValue)
 
 
@@ -66,11 +74,18 @@ def fold_truth(node: ast.expr) -> bool | None:
             return fold_truth(value)
         case ast.Lambda() | ast.GeneratorExp():
             return True
-        case ast.Call(func=ast.Name("isinstance"), args=[_, ast.Name("object")]):
+        case ast.Call(func=ast.Name("isinstance"), args=[_, kinds]) if _has_object(kinds):
             return True
+        case ast.Call(func=ast.Name("bool"), args=[value], keywords=[]):
+            return fold_truth(value)
         case ast.Call(func=ast.Name("set" | "frozenset" | "dict" | "list"), args=[], keywords=[]):
             return False
     return _container_truth(node)
+
+
+def _has_object(kinds: ast.expr) -> bool:
+    """Return whether `object` is among the kinds of an ``isinstance``."""
+    return any(isinstance(node, ast.Name) and node.id == "object" for node in ast.walk(kinds))
 
 
 def _has_opposites(values: list[ast.expr]) -> bool:
@@ -101,10 +116,12 @@ def _combine(known: Iterable[bool | None], *, decides: bool) -> bool | None:
 
 
 def _compare(op: ast.cmpop, left: ast.expr, right: ast.expr) -> bool | None:
+    if isinstance(op, (ast.Is, ast.IsNot)) and isinstance(right, _NEW_OBJECTS):
+        return isinstance(op, ast.IsNot)
     if isinstance(op, (ast.Is, ast.Eq, ast.LtE, ast.GtE)) and _is_fixed(left):
         if ast.dump(left) == ast.dump(right):
             return True
-        if isinstance(op, ast.GtE) and _is_length(left) and _literal_truth(right) is False:
+        if isinstance(op, ast.GtE) and _is_never_negative(left) and _literal_truth(right) is False:
             return True
     try:
         return bool(_COMPARES[type(op)](_evaluate(left), _evaluate(right)))
@@ -113,16 +130,19 @@ def _compare(op: ast.cmpop, left: ast.expr, right: ast.expr) -> bool | None:
 
 
 def _is_fixed(node: ast.expr) -> bool:
-    """Return whether an expression has the same value wherever it stands in one test: it must call
-    no function but ``len``.
+    """Return whether an expression has the same value wherever it stands in one test: it may call
+    only functions that return the same for the same arguments.
     """
     calls = (each for each in ast.walk(node) if isinstance(each, (ast.Call, ast.Await)))
-    return all(map(_is_length, calls))
+    return all(isinstance(each, ast.Call) and _called_name(each) in _PURE for each in calls)
 
 
-def _is_length(node: ast.AST) -> bool:
-    """Return whether the expression is a ``len(…)``, which is never negative."""
-    return isinstance(node, ast.Call) and ast.unparse(node.func) == "len"
+def _is_never_negative(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and _called_name(node) in ("len", "abs")
+
+
+def _called_name(call: ast.Call) -> str:
+    return ast.unparse(call.func)
 
 
 def _evaluate(node: ast.expr) -> Any:
@@ -249,6 +269,8 @@ def describe_same(left: object, right: object) -> str:
     because then they are equal whatever the object holds; else return ''. Equal numbers, texts and
     tuples may also be one object, and do not count.
     """
+    if left is None and right is None:
+        return "a comparison of None with None: compare what a run gave, or say it with is"
     if left is right and (type(left).__hash__ is None or hasattr(left, "numel")):
         return "a comparison of one object with itself: compare with a copy, or say it with is"
     return ""
@@ -262,6 +284,10 @@ def describe_other_kind(left: object, right: object) -> str:
     """Describe two values whose kinds are never equal, such as 2 and '2'; return '' for other
     values.
     """
+    if left is not right and any(
+        isinstance(side, float) and math.isnan(side) for side in (left, right)
+    ):
+        return "a comparison with NaN, which equals nothing: use math.isnan"
     kinds = [next((k for k in _KINDS if isinstance(each, k)), None) for each in (left, right)]
     if None in kinds or kinds[0] == kinds[1]:
         return ""
