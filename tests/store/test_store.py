@@ -109,6 +109,14 @@ def test_a_failed_run_does_not_replace_a_good_one(store):
     assert store.load_failed("t/x") == failed
 
 
+def test_a_failed_run_that_cannot_be_kept_still_revokes_the_good_one(store):
+    store.save(RUN)
+    (store.path / "failed").touch()  # where its folder would be
+    with pytest.raises(StoreError, match="cannot keep t/x"):
+        store.save(replace(RUN, failure=Failure("raised", "no", LINE, "", "mend it")))
+    assert store.load("t/x") is None
+
+
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EDQUOT])
 def test_a_full_or_read_only_disk_is_one_error_and_loses_nothing(store, monkeypatch, number):
     store.save(RUN)

@@ -103,8 +103,8 @@ class Store:
         return Status(snippet, "here", state, reasons, head=head)
 
     def save(self, run: Run) -> None:
-        """Save `run`. A failed run is saved beside the last successful one. Raises StoreError if
-        saving fails.
+        """Save `run`. A failed run is saved beside the last successful one, or, if saving fails, only
+        revokes it. Raises StoreError if saving fails.
         """
         target = self.folder(run.snippet) if run.ok else self._failed_folder(run.snippet)
         try:
@@ -113,6 +113,8 @@ class Store:
             if run.ok:
                 self.forget_failure(run.snippet)
         except OSError as error:
+            if not run.ok:
+                shutil.rmtree(self.folder(run.snippet), ignore_errors=True)
             raise self._write_error(run.snippet, error) from None
 
     def revoke(self, recording: str, failed_run: Run) -> None:
