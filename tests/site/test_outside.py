@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree as ET
@@ -12,8 +13,12 @@ from mkdocs.utils import meta
 from PIL import Image
 
 from tclab.model import Table
+from tclab.site import snippets
+from tclab.site.engine import schedule
+from tclab.site.engine.plan import Plan
 from tclab.site.pages.prose.text import PageText
 from tclab.site.pages.site import cards, descriptions, footer, markdown_pages
+from tclab.site.store import recordings
 
 _FENCED = re.compile(r"^(`{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
 
@@ -109,13 +114,27 @@ def test_a_twin_says_of_which_pytorch_a_sentence_is(written) -> None:
 def test_the_text_of_a_run_is_text_in_a_twin_too() -> None:
     """As on the page, where a value and a cell are escaped."""
     live = "[x](javascript:alert(1)) <b>a_b</b>\n**c** `d` _e_"
-    table = Table("T", "t", ("what", "text"), (("one", live),))
-    run = SimpleNamespace(artifact=lambda name: table, environment="here")
+    table = Table(live, "t", ("what", "text"), (("one", live),))
+    run = SimpleNamespace(artifact=lambda name: table, environment="here", artifacts=(table,))
     book = SimpleNamespace(select_runs=lambda name, place: [run])
     text = PageText("p.md", "# P\n\nIt is [](value:t/x#t/one/text).\n")
     inert = r"[x\](javascript:alert(1)) \<b\>a_b\</b\> \*\*c\*\* \`d\` \_e\_"
     assert f"It is {inert}." in markdown_pages.page_markdown(text, book)
-    assert f"| one | {inert} |" in markdown_pages._artifact_lines(table)
+    lines = markdown_pages._artifact_lines(table)
+    assert f"| one | {inert} |" in lines and f"**{inert}**" in lines
+
+
+def test_the_name_of_a_machine_is_text_in_a_twin(written) -> None:
+    gpu = 'A "<img src=x> [x](javascript:alert(1))'
+    (run,) = schedule.run(snippets.find(written.root), Plan(written.root), warm=False).values()
+    made = replace(run.provenance, gpu=gpu, torch="2.11.0+cu130")
+    recordings.write(
+        written.root, "a-torch2.11", replace(run, provenance=made, environment="a-torch2.11")
+    )
+    assert written.build("--strict").returncode == 0
+    text = (written.root / "site/index.html.md").read_text(encoding="utf-8")
+    assert r'A \"<img src=x> [x](javascript:alert(1))")' in text  # in the title of the proof's link
+    assert r'A "\<img src=x\> [x\](javascript:alert(1))' in text  # in the stamp
 
 
 def test_a_twin_has_of_a_run_what_the_page_shows(written) -> None:

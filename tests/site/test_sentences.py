@@ -9,7 +9,7 @@ import pytest
 
 from tclab.errors import PageError
 from tclab.model import Table
-from tclab.site.pages import proofs
+from tclab.site.pages import numbers
 from tclab.site.pages.prose.text import PageText
 
 SNIPPET = '''"""Count."""
@@ -115,10 +115,10 @@ ODD = Table("Odd", "odd", ("x", "time"), (("-4", 1), ("2.0", 2), ("> 8", 3), ("b
 
 def taken(table: Table, row: str, column: str = "time") -> str:
     """What a value of this row is in a table, with a stand-in for the book."""
-    run = SimpleNamespace(artifact=lambda name: table, environment="here")
+    run = SimpleNamespace(artifact=lambda name: table, artifacts=(table,), environment="here")
     book = SimpleNamespace(select_runs=lambda name, place: [run])
     (value,) = PageText("p.md", f"[](value:t/x#{table.name}/{row}/{column})").values
-    return proofs.number_text(value, book)
+    return numbers.number_text(value, book)
 
 
 @pytest.mark.parametrize(

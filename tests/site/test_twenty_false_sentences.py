@@ -278,6 +278,14 @@ MUTATIONS: dict[str, tuple[Mutation, str]] = {
         "one row 'compiled'",
     ),
     "value: its column is gone": (of_page(VALUE, "times/compiled/mean"), "one column 'mean'"),
+    "value: of one of two tables": (
+        of_snippet(
+            NAMED,
+            "tclab.show(tclab.Table('More', 'times', ('what', 'median'), (('compiled', 9),)))\n"
+            f"{NAMED}",
+        ),
+        "shows more than one table 'times'",
+    ),
     "value: its cell is empty": (of_snippet('"compiled": 0.75', '"compiled": None'), "no value"),
     "value: its cell is blank": (of_snippet('"compiled": 0.75', '"compiled": " – "'), "no value"),
     "value: of an environment that is not there": (of_page(f"@{ENV}", "@a100"), "no run of 'a100'"),

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 from tclab.errors import PageError, TclabError
-from tclab.model import Claim, Run, Snippet, Source, Table, slug
+from tclab.model import Claim, Run, Snippet, Source, slug
 from tclab.render.escape import NOTHING, Html, esc, markup, tag
-from tclab.render.kinds.table import cell_texts
 from tclab.render.stamp import places_text
-from tclab.site.pages import binding_html, claim_checks, downloads, flip_checks
+from tclab.site.pages import binding_html, claim_checks, downloads, flip_checks, numbers
 from tclab.site.pages.book import Book
 from tclab.site.pages.prose.sentences import Sentence, Value
 from tclab.site.pages.prose.text import PageText
@@ -55,7 +53,7 @@ def link_proofs(text: PageText, url: str, book: Book) -> str:
     return replace_bindings(
         text,
         lambda sentence, words: _sentence_html(sentence, words, url, book),
-        lambda value: binding_html.protect_from_markdown(number_html(value, book)),
+        lambda value: binding_html.protect_from_markdown(numbers.number_html(value, book)),
     )
 
 
@@ -66,10 +64,10 @@ def replace_bindings(
 
     The values in a sentence's words are replaced first. The number of lines does not change.
     """
-    numbers = [(each.start, each.end, value(each)) for each in text.values]
-    edits = [edit for edit in numbers if not any(_is_inside(edit, s) for s in text.sentences)]
+    value_edits = [(each.start, each.end, value(each)) for each in text.values]
+    edits = [edit for edit in value_edits if not any(_is_inside(edit, s) for s in text.sentences)]
     for s in text.sentences:
-        inside = [edit for edit in numbers if _is_inside(edit, s)]
+        inside = [edit for edit in value_edits if _is_inside(edit, s)]
         words = _apply_edits(s.text, inside, from_=s.start + len("["))
         edits.append((s.start, s.end, sentence(s, words)))
     return _apply_edits(text.text, edits)
@@ -101,11 +99,15 @@ def sentence_markdown(sentence: Sentence, words: str, url: str, book: Book) -> s
     address of the page.
     """
     page, marks = url.rsplit("/", 1)[-1], _make_marks(sentence, url, book)
-    links = [
-        f' [✓]({page if mark.href.startswith("#") else ""}{mark.href} "held: {mark.held}")'
-        for mark in marks
-    ]
+    addresses = ((mark.href if mark.href[0] != "#" else page + mark.href) for mark in marks)
+    titles = (_escape_title(f"held: {mark.held}") for mark in marks)
+    links = [f' [✓]({address} "{title}")' for address, title in zip(addresses, titles)]
     return "".join([words, _describe_scope(sentence, marks, book), *links])
+
+
+def _escape_title(text: str) -> str:
+    """Return a text for the title of a link in Markdown, which a quotation mark would end."""
+    return re.sub(r'["\\]', r"\\\g<0>", text)
 
 
 def _describe_scope(sentence: Sentence, marks: Sequence[_Mark], book: Book) -> str:
@@ -214,87 +216,3 @@ def proofs_switch(html: str) -> Html:
     words = "show the proof" if number == 1 else f"show all {number} proofs"
     box = markup('<input type="checkbox" id="tclab-proofs" data-keep>')
     return tag("label", box, esc(words), class_="tclab-switch", data_search_exclude="")
-
-
-# --------------------------------------------------------------------------- numbers
-
-
-def number_html(value: Value, book: Book) -> Html:
-    """Return the value as a number with its unit; its title says where and when it was measured."""
-    run = _find_run(value, book)
-    days = " and ".join(sorted({day for source in run.figure_sources for day in source.dates}))
-    title = f"snippets/{run.snippet}.py, {claim_checks.origin(run)}, {days}"
-    return tag("span", esc(number_text(value, book)), class_="tclab-number", title=title)
-
-
-def number_text(value: Value, book: Book) -> str:
-    """Return the value as a number with its unit, as plain text."""
-    table = _find_table(value, _find_run(value, book))
-    row = _find_index(value, "row", value.row, [str(row[0]) for row in table.rows])
-    column = _find_index(value, "column", value.column, list(table.columns))
-    found = table.rows[row][column]
-    if _is_empty(found):
-        cause = f"the cell {value.row}/{value.column} of {value.artifact} holds no value"
-        raise PageError(str(value), cause, "name another cell, or leave the value out")
-    unit = table.units[column] if column < len(table.units) else ""
-    return cell_texts(table)[row][column] + (f"\N{NO-BREAK SPACE}{unit}" if unit else "")
-
-
-def _is_empty(cell: object) -> bool:
-    """Return whether a cell of a table holds nothing that a sentence can state."""
-    if isinstance(cell, float):
-        return math.isnan(cell)
-    return cell is None or (isinstance(cell, str) and not cell.strip(_BLANK))
-
-
-#: Characters that stand in a cell for no value, beside white space.
-_BLANK = " \t\n-–—\N{NO-BREAK SPACE}\N{ZERO WIDTH SPACE}"
-
-
-def _find_run(value: Value, book: Book) -> Run:
-    runs = book.select_runs(value.snippet, str(value))
-    for run in runs:
-        if value.environment in ("", run.environment):
-            return run
-    known = ", ".join(run.environment for run in runs)
-    cause = f"{value.snippet} has no run of {value.environment!r}"
-    raise PageError(str(value), cause, f"there are: {known}")
-
-
-def _find_table(value: Value, run: Run) -> Table:
-    try:
-        table = run.artifact(value.artifact)
-    except KeyError as error:
-        raise PageError(str(value), str(error.args[0]), "name one of those") from None
-    if not isinstance(table, Table):
-        raise PageError(str(value), f"{value.artifact!r} is no table", "name a table")
-    return table
-
-
-def _find_index(value: Value, axis: str, wanted_name: str, names: list[str]) -> int:
-    """Return the index of the row or column with this name; ``#4`` is the fourth row.
-
-    Raises PageError unless exactly one name matches, so that a value never comes from a wrong row.
-    """
-    if axis == "row" and (position := _POSITION.fullmatch(wanted_name)):
-        if int(position[1]) <= len(names):
-            return int(position[1]) - 1
-    elif len(found := _find_positions(wanted_name, names)) == 1:
-        return found[0]
-    step = f"there are: {', '.join(names)}{'; #1 is the first' if axis == 'row' else ''}"
-    raise PageError(str(value), f"{value.artifact} has not one {axis} {wanted_name!r}", step)
-
-
-_POSITION = re.compile(r"#([1-9][0-9]*)")
-
-
-def _find_positions(wanted_name: str, names: list[str]) -> list[int]:
-    """Return the indices of the names that equal `wanted_name`. If there are none, return the
-    indices of the names that differ from it only in punctuation.
-
-    A name without letters must be equal: 4 matches neither -4 nor 0.4.
-    """
-    exact = [position for position, name in enumerate(names) if name == wanted_name]
-    if exact or not re.search("[a-z]", wanted_name, re.IGNORECASE):
-        return exact
-    return [position for position, name in enumerate(names) if slug(name) == slug(wanted_name)]

@@ -103,8 +103,8 @@ class Store:
         return Status(snippet, "here", state, reasons, head=head)
 
     def save(self, run: Run) -> None:
-        """Save `run`. A failed run is saved beside the last successful one, or, if saving fails, only
-        revokes it. Raises StoreError if saving fails.
+        """Save `run`. A failed run is saved beside the last successful one; if it cannot be saved,
+        the successful one is removed. Raises StoreError if saving fails.
         """
         target = self.folder(run.snippet) if run.ok else self._failed_folder(run.snippet)
         try:

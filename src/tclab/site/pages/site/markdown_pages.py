@@ -16,7 +16,7 @@ from tclab import render
 from tclab.model import Artifact, Candidates, Run, Table, Text, encode
 from tclab.render.kinds import candidates, plain
 from tclab.render.kinds.table import cell_texts, column_headings
-from tclab.site.pages import fragments, outputs, proofs, run_groups
+from tclab.site.pages import fragments, numbers, outputs, proofs, run_groups
 from tclab.site.pages.book import Book
 from tclab.site.pages.prose.blocks import Call
 from tclab.site.pages.prose.text import PageText
@@ -101,7 +101,7 @@ def page_markdown(text: PageText, book: Book) -> str:
         lambda sentence, words: proofs.sentence_markdown(
             sentence, words, book.url(text.page), book
         ),
-        lambda value: _escape(proofs.number_text(value, book)),
+        lambda value: _escape(numbers.number_text(value, book)),
     ).split("\n")
     for block in reversed(text.blocks):
         outputs = [line for call in block.calls for line in _call_lines(call, book)]
@@ -130,7 +130,7 @@ def _run_lines(runs: Sequence[Run], call: Call) -> Iterator[str]:
         for group in groups:
             for artifact in group.artifacts:
                 yield from _artifact_lines(artifact)
-            yield from (f"*{render.stamp_text(*group.runs)}*", "")
+            yield from (f"*{_escape(render.stamp_text(*group.runs))}*", "")
 
 
 def _artifacts_for(run: Run, call: Call) -> list[Artifact]:
@@ -154,9 +154,9 @@ def _artifact_lines(artifact: Artifact) -> list[str]:
     if isinstance(artifact, Text) and artifact.name == "stdout":
         return list(_fence_lines(artifact.text, "text"))
     if isinstance(artifact, Text) and (language := plain.language(artifact)) != "text":
-        return [f"**{artifact.title}**", "", *_fence_lines(artifact.text, language)]
+        return [f"**{_escape(artifact.title)}**", "", *_fence_lines(artifact.text, language)]
     if isinstance(artifact, Table):
-        return [f"**{artifact.title}**", "", *_table_lines(artifact), ""]
+        return [f"**{_escape(artifact.title)}**", "", *_table_lines(artifact), ""]
     text = fragments.cached(lambda: json.dumps(render.text(artifact)), "text", encode(artifact))
     return list(_fence_lines(json.loads(text), "text"))
 
