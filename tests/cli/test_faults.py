@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from tclab.cli import command
+from tclab.cli.explaining import child
 from tclab.explain import Report
 from tclab.model import Breaks, Provenance, Recompiles, Symbols
 
@@ -127,12 +128,6 @@ ROWS = {
         stdout="/dev/full"),
     "explain, a fork that returns": Row(
         ("explain", "m.py:forks_and_leaves", *X, "-o", "x.html"), 1, ("os._exit(0)",)),
-    "explain, what hangs": Row(
-        ("explain", "odd.py:f", *X, "--seconds", "25"), 1,
-        ("odd.py:4 (thread.join()): it did not end within 25 seconds", "give it more: --seconds N"),
-        files={"odd.py": "import threading, time\n"
-               "thread = threading.Thread(target=time.sleep, args=(99,))\n"
-               "thread.start()\nthread.join()\ndef f(x):\n    return x\n"}),
     "explain, eval mode of a function": Row(
         ("explain", "m.py:plain", *X, "--eval"), 1,
         ("m.py:plain: --eval: only an nn.Module has an eval mode", "name the module")),
@@ -404,3 +399,36 @@ def test_a_device_stays_one(place: Place) -> None:
     status, _, err = place.run("diff", "a.json", "b.json", "-o", "null")
     assert status == 3, err  # their reports have no snapshot
     assert stat.S_ISCHR((place.root / "null").lstat().st_mode)
+
+
+HANGS = """
+import threading, time
+from tclab.cli.explaining import child
+
+def work():
+    child.limit_seconds(1)
+    thread = threading.Thread(target=time.sleep, args=(99,))
+    thread.start()
+    thread.join()
+    return 0
+
+raise SystemExit(child.run(work))
+"""
+
+
+def test_what_hangs_ends_with_the_line_of_the_main_thread(tmp_path: Path) -> None:
+    """The limit is that of --seconds, which stands around the import of PyTorch, too."""
+    (tmp_path / "odd.py").write_text(HANGS)
+    environment = os.environ | {"PYTHONPATH": str(SRC)}
+    done = subprocess.run(
+        [sys.executable, "odd.py"], cwd=tmp_path, env=environment, capture_output=True, text=True,
+        check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    place = "odd.py:9 (thread.join()): it did not end within 1 s; no report was written"
+    assert place in done.stderr and "--seconds N" in done.stderr
+
+
+def test_a_limit_of_seconds_reaches_no_process_that_is_not_the_command() -> None:
+    child.limit_seconds(0.01)
+    time.sleep(0.1)

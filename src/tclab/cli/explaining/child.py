@@ -31,8 +31,8 @@ _SIGNALS = {
 _HIGHEST_PROCESS_CODE = 0
 #: Seconds between checks of a child, and seconds that it has to exit after its work.
 _POLL, _GRACE = 0.5, 5.0
-#: The file, the last one, to which this process writes its stacks.
-_fault_files: list[IO[Any]] = [sys.stderr]
+#: The file to which this process writes its stacks, once `run` has made it the command's own.
+_fault_files: list[IO[Any]] = []
 
 
 def run(work: Callable[[], int]) -> int:
@@ -42,6 +42,7 @@ def run(work: Callable[[], int]) -> int:
     """
     if not sys.platform.startswith("linux"):
         streams.reserve_stdout()
+        _fault_files.append(sys.stderr)
         return work()
     preload.exit_quickly()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -68,9 +69,10 @@ def run(work: Callable[[], int]) -> int:
 
 def limit_seconds(seconds: float) -> None:
     """End this process after so many seconds, with the Python stacks of its threads, even if it
-    hangs in C++.
+    hangs in C++. A process that does more than this command, such as a test, is left alone.
     """
-    faulthandler.dump_traceback_later(seconds, exit=True, file=_fault_files[-1])
+    for file in _fault_files:
+        faulthandler.dump_traceback_later(seconds, exit=True, file=file)
 
 
 def _memory_file(name: str) -> BinaryIO:
