@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import platform
 import re
 import subprocess
 import sys
@@ -24,6 +25,7 @@ def test_it_says_what_torch_says():
     )
     here = machine.here()
     assert answer.stdout.split() == [here.torch, here.torch_git, here.cuda or "None"]
+    assert here.python == platform.python_version() + sys.abiflags
 
 
 def test_it_does_not_import_torch():
