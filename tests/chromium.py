@@ -77,6 +77,28 @@ def launched() -> Iterator[Chromium]:
         started.close()
 
 
+@contextmanager
+def tabs_without_errors(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Yield a function that opens a tab of some width; no tab may have had an error at the end."""
+    problems: list[str] = []
+    contexts = []
+
+    def open_tab(width: int = 1280, height: int = 800) -> Any:
+        context = browser.new_context(viewport={"width": width, "height": height})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        return page
+
+    with browser.limited():
+        yield open_tab
+    for context in contexts:
+        if context.browser.is_connected():
+            context.close()
+    assert problems == []
+
+
 #: Seconds after which what has not come will not come.
 PATIENCE = 60
 

@@ -11,7 +11,7 @@ import pytest
 
 from tclab.explain import ExplainRequest, Report, explain_named
 from tclab.explain.trials.runner import TrialRunner
-from tests.chromium import launched
+from tests.chromium import launched, tabs_without_errors
 
 BROKEN = """\
 import torch
@@ -150,20 +150,5 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def tab(browser: Any) -> Iterator[Any]:
     """Return a function that opens a tab of some width; no tab may have had an error at the end."""
-    problems: list[str] = []
-    contexts = []
-
-    def open_tab(width: int = 1280, height: int = 800) -> Any:
-        context = browser.new_context(viewport={"width": width, "height": height})
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        return page
-
-    with browser.limited():
+    with tabs_without_errors(browser) as open_tab:
         yield open_tab
-    for context in contexts:
-        if context.browser.is_connected():
-            context.close()
-    assert problems == []

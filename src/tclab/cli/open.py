@@ -96,21 +96,30 @@ def open_command(
         elif not paths:
             step = "name a folder that TORCH_TRACE wrote, or -- and a command"
             raise BadRequest("tclab open", "there is nothing to open", step)
-        job = open_job(paths, snapshots=format_ == "json")
+        job = open_job(paths, snapshots=format_ == "json", stages=format_ == "html")
     except _NothingWritten as problem:
         terminal.print_error(problem)
         context.exit(status)
     except BadRequest as problem:
         terminal.print_error(problem)
         context.exit(status or 2)
-    content = _FORMATS[format_](job)
-    if command and output is None:
-        click.echo(content, err=True)  # stdout belongs to the command that ran
+    if output is not None and format_ == "html":
+        _write_page(job, output)
+    elif command and output is None:
+        click.echo(_FORMATS[format_](job), err=True)  # stdout belongs to the command that ran
     else:
-        write_text(content, output)
+        write_text(_FORMATS[format_](job), output)
     if open_ and output is not None:
         webbrowser.open(output.resolve().as_uri())
     context.exit(status)
+
+
+def _write_page(job: Job, output: Path) -> None:
+    """Write the page of a job, and the files beside it if the job is large."""
+    for name, content in page.files(job, output.name):
+        file = output.parent / name
+        file.parent.mkdir(exist_ok=True)
+        write_text(content, file)
 
 
 class _NothingWritten(BadRequest):

@@ -6,7 +6,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tclab.capturing.read.caching import INDUCTOR
@@ -29,11 +29,19 @@ _DYNAMO_GRAPH = "dynamo_output_graph"
 _ANSWERS = ("fx_graph_cache_hit", "fx_graph_cache_miss", "fx_graph_cache_bypass")
 
 
-def read_graphs(trace: Trace, lookups: Sequence[CacheLookup]) -> Iterator[JobGraph]:
+@dataclass(frozen=True)
+class ReadGraph:
+    """A graph of a job, and Inductor's compile of this graph as it was read from the log."""
+
+    graph: JobGraph
+    unit: Unit
+
+
+def read_graphs(trace: Trace, lookups: Sequence[CacheLookup]) -> Iterator[ReadGraph]:
     """Yield each graph that Inductor compiled or loaded. Equal graphs are read once: a job compiles
     equal layers, and logs a graph again when a cache answers with it.
     """
-    known: dict[tuple[str, ...], JobGraph] = {}
+    known: dict[tuple[str, ...], ReadGraph] = {}
     keys = iter([lookup.key for lookup in lookups if lookup.cache == INDUCTOR])
     part = ""
     traced = {event.compile_id: event for event in trace.select(_DYNAMO_GRAPH)}
@@ -50,7 +58,9 @@ def read_graphs(trace: Trace, lookups: Sequence[CacheLookup]) -> Iterator[JobGra
         shown = tuple(event.payload for event in events)
         if shown not in known:
             known[shown] = _read_graph(events)
-        yield replace(known[shown], compile_id=compile_id, key=key, part=part)
+        read = known[shown]
+        named = replace(read.graph, compile_id=compile_id, key=key, part=part)
+        yield replace(read, graph=named)
         part = ""
 
 
@@ -97,7 +107,7 @@ def _group_by_graph(trace: Trace) -> Iterator[tuple[list[Event[Any]], bool]]:
         yield group, False
 
 
-def _read_graph(events: Sequence[Event[Any]]) -> JobGraph:
+def _read_graph(events: Sequence[Event[Any]]) -> ReadGraph:
     alone = Stages(Trace([*events]))
     (unit,) = alone.units
     generated = [kernel for kernel in unit.kernels if kernel.category != "extern"]
@@ -105,7 +115,7 @@ def _read_graph(events: Sequence[Event[Any]]) -> JobGraph:
     graph = unit.output.graph
     lines = (node.source for node in graph.nodes if node.source) if graph is not None else ()
     by_name = _lines_by_name([*alone.graphs, *alone.post_grad])
-    return JobGraph(
+    read = JobGraph(
         compile_id=unit.compile_id,
         direction=unit.direction,
         kernels={kernel.kernel_name: _lines_of(kernel, unit, by_name) for kernel in generated},
@@ -113,6 +123,7 @@ def _read_graph(events: Sequence[Event[Any]]) -> JobGraph:
         library_calls=len(unit.kernels) - len(generated),
         lines=tuple(dict.fromkeys(lines)),
     )
+    return ReadGraph(read, unit)
 
 
 def _lines_by_name(graphs: Sequence[Graph]) -> dict[str, SourceLine]:

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tclab.jobs.caches import explain_misses
 from tclab.jobs.names import shorten_names
 from tclab.jobs.process import ReadProcess, read_process
 from tclab.jobs.profile import read_kernels
+from tclab.jobs.stages import merge_stages
 from tclab.model import UNREADABLE, DeviceProfile, Job, JobProcess, map_texts, process_label
 from tclab.text import redaction, user_lines
 
@@ -27,6 +29,8 @@ _VARIABLE = re.compile(r"^os\.environ\['(\w+)'\] = '([^']*)'", re.MULTILINE)
 
 #: Ranks up to this one are named if they have no trace.
 _MOST_RANKS = 1024
+#: The fields of a listing whose keys are numbers, which hold no text of the job.
+_KEYS = frozenset({"links", "marks"})
 #: The beginnings of absolute paths, including those below this machine's temporary folder and home.
 _WHOLE_PATHS = ("/", "<tmp>/", "~/")
 
@@ -35,7 +39,7 @@ _WHOLE_PATHS = ("/", "<tmp>/", "~/")
 class _InputsRead:
     """The inputs that were read so far. `others` says of each other file why it was not read.
     `variables` are the environment variables in the traces. With `snapshots`, a snapshot of each
-    process is taken.
+    process is taken; with `stages`, the stages of each compile are read.
     """
 
     processes: list[ReadProcess] = field(default_factory=list)
@@ -43,14 +47,15 @@ class _InputsRead:
     others: list[str] = field(default_factory=list)
     variables: dict[str, str] = field(default_factory=dict)
     snapshots: bool = False
+    stages: bool = False
 
 
-def open_job(paths: Sequence[Path], *, snapshots: bool = False) -> Job:
+def open_job(paths: Sequence[Path], *, snapshots: bool = False, stages: bool = False) -> Job:
     """Return the job whose traces and profiles are at `paths`: folders, files, compressed files and
-    archives. With `snapshots`, each process has a snapshot. Raises BadRequest for a path with
-    neither a trace nor a profile.
+    archives. With `snapshots`, each process has a snapshot; with `stages`, the job has the stages
+    of its compiles. Raises BadRequest for a path with neither a trace nor a profile.
     """
-    read = _InputsRead(snapshots=snapshots)
+    read = _InputsRead(snapshots=snapshots, stages=stages)
     same_name = Counter(path.name for path in paths)
     for path in paths:
         before = len(read.processes) + len(read.profiles)
@@ -70,8 +75,9 @@ def _read_input(file: inputs.Input, name: str, read: _InputsRead) -> None:
         text = file.text()
         kind = inputs.kind_of(text)
         if kind == "trace":
-            log = read_log(text, all_graphs=read.snapshots)
-            read.processes.append(read_process(name, log, snapshot=read.snapshots))
+            log = read_log(text, all_graphs=read.snapshots or read.stages)
+            wanted = {"snapshot": read.snapshots, "stages": read.stages}
+            read.processes.append(read_process(name, log, **wanted))
             read.variables.update(_read_variables(log))
         elif kind == "profile":
             read.profiles.append(inputs.read_profile(name, text))
@@ -89,11 +95,14 @@ def _read_variables(log: Log) -> Iterator[tuple[str, str]]:
 
 
 def _build_job(read: _InputsRead, title: str) -> Job:
-    processes = explain_misses(shorten_names(sorted(read.processes, key=_rank_key)))
+    in_order = shorten_names(sorted(read.processes, key=_rank_key))
+    processes = explain_misses(in_order)
     profiles = tuple(read_kernels(profile, processes) for profile in read.profiles)
     job = Job(title, processes, profiles, remarks=tuple(_remarks(read, processes, profiles)))
     job = replace(job, findings=find_in_job(job, tuple(_describe_differences(processes))))
     job = replace(job, processes=tuple(map(_clean_guards, processes)))
+    of_processes = zip(processes, (each.stages for each in in_order))
+    job = replace(job, stages=tuple(merge_stages(of_processes)))
     return _redact(_shorten_paths(job), read.variables)
 
 
@@ -162,7 +171,7 @@ def _shorten_paths(job: Job) -> Job:
         return job
     if len(prefix) == 1:
         return job
-    shortened: Job = map_texts(job, lambda text: text.replace(prefix, ""))
+    shortened: Job = map_texts(job, lambda text: text.replace(prefix, ""), _KEYS)
     return shortened
 
 
@@ -179,5 +188,6 @@ def _redact(job: Job, variables: Mapping[str, str]) -> Job:
     tokens = redaction.find_tokens({**os.environ, **variables})
     if not tokens:
         return job
-    redacted: Job = map_texts(job, lambda text: redaction.redact_tokens(text, tokens))
+    redact = cache(lambda text: redaction.redact_tokens(text, tokens))
+    redacted: Job = map_texts(job, redact, _KEYS)
     return redacted

@@ -23,10 +23,12 @@ from tclab.capturing.trace.events import Trace
 from tclab.capturing.trace.records import Log
 from tclab.compare.identity import identify_stages
 from tclab.jobs.graphs import read_graphs
+from tclab.jobs.stages import read_stages
 from tclab.model import (
     CacheLookup,
     JobCompile,
     JobProcess,
+    JobStages,
     Snapshot,
 )
 from tclab.text.scrub import scrub
@@ -51,18 +53,25 @@ Parts = Mapping[str, tuple[str, str]]
 
 @dataclass(frozen=True)
 class ReadProcess:
-    """A process, and the parts of the key of each of its look-ups, in the order of the look-ups."""
+    """A process, and the parts of the key of each of its look-ups, in the order of the look-ups.
+    `stages` are those of its compiles, if they were asked for.
+    """
 
     process: JobProcess
     parts: tuple[Parts, ...]
+    stages: tuple[JobStages, ...] = ()
 
 
-def read_process(name: str, log: Log, *, snapshot: bool = False) -> ReadProcess:
-    """Return what the log of one process says. With `snapshot`, the process has a snapshot, for
-    which the log must have been read with AOTAutograd's graphs.
+def read_process(
+    name: str, log: Log, *, snapshot: bool = False, stages: bool = False
+) -> ReadProcess:
+    """Return what the log of one process says. With `snapshot` or `stages`, the process has a
+    snapshot or the stages of its compiles, for which the log must have been read with AOTAutograd's
+    graphs.
     """
     trace, torch = log.trace, _read_version(log.trace)
     lookups = list(_read_lookups(trace))
+    graphs = list(read_graphs(trace, [lookup for lookup, _ in lookups]))
     return ReadProcess(
         JobProcess(
             name=name,
@@ -71,7 +80,7 @@ def read_process(name: str, log: Log, *, snapshot: bool = False) -> ReadProcess:
             compiles=tuple(_read_compiles(trace)),
             breaks=read_breaks(trace),
             recompiles=read_recompiles(trace),
-            graphs=tuple(read_graphs(trace, [lookup for lookup, _ in lookups])),
+            graphs=tuple(each.graph for each in graphs),
             lookups=tuple(lookup for lookup, _ in lookups),
             compile_time=read_compile_time(trace),
             cuda_graph_skips=cuda_graph_skips(trace),
@@ -83,6 +92,7 @@ def read_process(name: str, log: Log, *, snapshot: bool = False) -> ReadProcess:
             snapshot=_take_snapshot(trace, torch) if snapshot else Snapshot(),
         ),
         tuple(parts for _, parts in lookups),
+        tuple(read_stages(trace, graphs)) if stages else (),
     )
 
 

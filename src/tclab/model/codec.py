@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache, partial
 from types import NoneType, UnionType
@@ -291,8 +291,9 @@ def _kind_of(cls: type) -> str:
     return str(getattr(cls, "kind", cls.__name__))
 
 
-def map_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """Apply `change` to every text in a model object, and to the keys of mappings.
+def map_texts(value: Any, change: Callable[[str], str], kept: Container[str] = ()) -> Any:
+    """Apply `change` to every text in a model object, and to the keys of mappings. Fields with a
+    name in `kept` stay as they are.
 
     This function avoids `encode` and `decode`, because they would be slow: a report of a long
     kernel has millions of texts.
@@ -300,13 +301,30 @@ def map_texts(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, (tuple, list)):
-        return tuple([map_texts(item, change) for item in value])
+        items = tuple([map_texts(item, change, kept) for item in value])
+        return value if isinstance(value, tuple) and _are_same(value, items) else items
     if isinstance(value, Mapping):
-        return {map_texts(key, change): map_texts(item, change) for key, item in value.items()}
+        mapped = {
+            map_texts(key, change): map_texts(item, change, kept) for key, item in value.items()
+        }
+        pairs = (value.keys(), mapped.keys()), (value.values(), mapped.values())
+        return value if all(_are_same(*pair) for pair in pairs) else mapped
     if is_dataclass(value) and not isinstance(value, type):
-        changed = {f.name: map_texts(getattr(value, f.name), change) for f in fields(value)}
-        return replace(value, **changed)
+        names = [name for name in _field_names(type(value)) if name not in kept]
+        before = [getattr(value, name) for name in names]
+        after = [map_texts(item, change, kept) for item in before]
+        return value if _are_same(before, after) else replace(value, **dict(zip(names, after)))
     return value
+
+
+@cache
+def _field_names(cls: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(cls))
+
+
+def _are_same(before: Iterable[object], after: Iterable[object]) -> bool:
+    """Return whether both have the same objects, of which no new value has to be made."""
+    return all(one is other for one, other in zip(before, after))
 
 
 def slug(text: str) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from tclab.model.artifacts import SourceLine
+from tclab.model.artifacts import Chain, Listing, SourceLine
 from tclab.model.codec import kind, read_json, write_json
-from tclab.model.compiles import Breaks, Recompiles
+from tclab.model.compiles import Breaks, Guards, Recompiles
 from tclab.model.findings import Finding
 from tclab.model.reports import CompileTime
 from tclab.model.snapshots import Snapshot
@@ -205,11 +205,31 @@ class DeviceProfile:
         return sum(kernel.seconds for kernel in self.kernels)
 
 
+@kind("job-stages")
+@dataclass(frozen=True)
+class JobStages:
+    """The stages of one compile, or of several compiles whose graphs and kernels are equal.
+
+    `title` names the function and its place. `compiles` are the ids of the compiles, each after the
+    name of its process if the job has several. `chain` has the graphs and the kernels, linked to
+    the user's lines; `guards` are those of each cache entry, and `output_code` has the files that
+    Inductor wrote.
+    """
+
+    kind: ClassVar[str]
+    title: str = ""
+    compiles: tuple[str, ...] = ()
+    chain: Chain = field(default_factory=lambda: Chain("", "chain"))
+    guards: tuple[Guards, ...] = ()
+    output_code: tuple[Listing, ...] = ()
+
+
 @kind("job")
 @dataclass(frozen=True)
 class Job:
     """A job that was read from the place `title`. `findings` are sorted by cost, the dearest first;
-    `remarks` say what could not be read and what was assumed.
+    `remarks` say what could not be read and what was assumed. `stages` are the stages of its
+    compiles; they are empty unless they were asked for.
     """
 
     kind: ClassVar[str]
@@ -218,6 +238,7 @@ class Job:
     profiles: tuple[DeviceProfile, ...] = ()
     findings: tuple[Finding, ...] = ()
     remarks: tuple[str, ...] = ()
+    stages: tuple[JobStages, ...] = ()
 
     def to_json(self) -> str:
         """Return the job as one JSON object, which `from_json` reads."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 Keys = tuple[str, ...]
 
-_PYTHON, _KERNEL = "py:", "kernel:"
+_PYTHON, _NODE, _KERNEL = "py:", "fx:", "kernel:"
 
 
 def python_key(file: str, line: int) -> str:
@@ -28,6 +28,11 @@ def parse_python_key(key: str) -> tuple[str, int] | None:
     return file, int(line)
 
 
+def python_keys(keys: Iterable[str]) -> Keys:
+    """Return the keys of lines of Python among `keys`."""
+    return tuple(key for key in keys if key.startswith(_PYTHON))
+
+
 def bytecode_key(compile_id: str, offset: int) -> str:
     """Return the key of an instruction in a frame's original bytecode."""
     return f"bc:{compile_id}:{offset}"
@@ -35,7 +40,13 @@ def bytecode_key(compile_id: str, offset: int) -> str:
 
 def node_key(stage: str, index: int, name: str) -> str:
     """Return the key of a node in the capture's graph number `index` of a stage."""
-    return f"fx:{stage}:{index}:{name}"
+    return f"{_NODE}{stage}:{index}:{name}"
+
+
+def node_keys_of_graph(keys: Iterable[str], index: int) -> Keys:
+    """Return the keys of nodes among `keys`, each with `index` as the number of its graph."""
+    parts = (key.split(":", 3) for key in keys if key.startswith(_NODE))
+    return tuple(node_key(stage, index, name) for _, stage, _, name in parts)
 
 
 def ir_key(unit: int, op: str, value: str = "") -> str:

@@ -28,7 +28,8 @@ class Options:
     maps a file to the prefix of its listing on this page; source lines of these files become links.
     `torch_git` is the commit for links to PyTorch's own files. `root` is the relative path from the
     page to the site's root, such as ``../``; None without a site. `delivery` decides where long
-    parts are kept.
+    parts are kept. With `plain`, the code of a chain is plain text, which the page's script
+    colours.
     """
 
     prefix: str = ""
@@ -38,6 +39,7 @@ class Options:
     torch_git: str = ""
     root: str | None = None
     delivery: Delivery = field(default_factory=Delivery)
+    plain: bool = False
 
     def id(self, *parts: object) -> Html:
         """Return an id in this artifact: the prefix and the parts, joined by hyphens."""

@@ -45,14 +45,14 @@ def _read_entry(
 ) -> Guards:
     function = frame.function if frame else ""
     title = f"Guards of {function} ({event.compile_id})" if function else "Guards"
-    tree = _clean_tree(payload, files)
+    tree = scrub(_clean_tree(payload, files))
     return Guards(
         title=title,
         name=f"guards-{index}",
         guards=tuple(_leaf_guards(tree)),
         compile_id=event.compile_id,
         function=function,
-        tree=scrub(tree),
+        tree=tree,
     )
 
 
@@ -99,6 +99,6 @@ def _leaf_guard(type_: str, source: str, check: str) -> Guard:
     location = None
     if where:
         check = where["check"]
-        file, code = scrub(where["file"]), scrub(where["code"] or "")
-        location = SourceLine(file, int(where["line"]), code, where["function"])
-    return Guard(type_, scrub(source), (scrub(check.strip()),) if check else (), location)
+        code = where["code"] or ""
+        location = SourceLine(where["file"], int(where["line"]), code, where["function"])
+    return Guard(type_, source, (check.strip(),) if check else (), location)

@@ -46,7 +46,7 @@ class ParsedGraph:
 
 def parse(code: str) -> ParsedGraph:
     """Parse a graph printed by ``print_readable``. Text that is not Python gives no nodes."""
-    sources = dict(_read_sources(code))
+    sources = dict(read_sources(code))
     try:
         forward = _find_forward(ast.parse(_UNNAMED.sub(r"class \1_(", code)))
     except SyntaxError:
@@ -68,7 +68,7 @@ def _find_forward(tree: ast.Module) -> ast.FunctionDef | None:
     return None
 
 
-def _read_sources(code: str) -> Iterator[tuple[int, SourceLine]]:
+def read_sources(code: str) -> Iterator[tuple[int, SourceLine]]:
     """Yield each line number with the user's line. FX prints a comment when the user's line
     changes, so a comment applies to all lines up to the next comment.
     """
@@ -214,7 +214,7 @@ class _Reader:
         ):
             keywords = statement.value.keywords
             operands = operands[: len(operands) - len(keywords)]
-        arguments = [ast.unparse(o) for o in operands] + [ast.unparse(k) for k in keywords]
+        arguments = [_print(o) for o in operands] + [ast.unparse(k) for k in keywords]
         names = _names_read([*operands, *(k.value for k in keywords)])
         inputs = tuple(n for n in names if n in self.nodes or n in self.pending)
         node = Node(
@@ -268,8 +268,13 @@ def _add_type(node: Node, annotation: ast.expr | None) -> Node:
 
 def _names_read(values: list[ast.expr]) -> list[str]:
     """Return the names that these expressions read, in order, without duplicates."""
-    names = [n.id for v in values for n in ast.walk(v) if isinstance(n, ast.Name)]
-    return list(dict.fromkeys(names))
+    names: dict[str, None] = {}
+    for value in values:
+        if isinstance(value, ast.Name):  # most operands are names or constants
+            names[value.id] = None
+        elif not isinstance(value, ast.Constant):
+            names |= dict.fromkeys(n.id for n in ast.walk(value) if isinstance(n, ast.Name))
+    return list(names)
 
 
 def _root_name(value: ast.expr) -> str:
@@ -279,4 +284,22 @@ def _root_name(value: ast.expr) -> str:
 
 
 def _dotted_name(value: ast.expr) -> str:
+    names = []
+    inner = value
+    while isinstance(inner, ast.Attribute):
+        names.append(inner.attr)
+        inner = inner.value
+    if not isinstance(inner, ast.Name):
+        return ast.unparse(value)
+    return ".".join([inner.id, *reversed(names)])
+
+
+def _print(value: ast.expr) -> str:
+    """Return an expression as text. Names and whole numbers, which most operands are, are printed
+    here, since `ast.unparse` takes long.
+    """
+    if isinstance(value, ast.Name):
+        return value.id
+    if isinstance(value, ast.Constant) and type(value.value) is int:
+        return str(value.value)
     return ast.unparse(value)

@@ -60,7 +60,7 @@ class Compressed(Delivery):
 
     def closing_html(self) -> Html:
         """Return the elements with the compressed parts."""
-        return join(_data_element(name, parts) for name, parts in self.elements.items())
+        return join(data_element(name, parts) for name, parts in self.elements.items())
 
 
 def pane_content(pane: Code) -> object:
@@ -70,11 +70,12 @@ def pane_content(pane: Code) -> object:
     return pane.lines if isinstance(pane, MarkedCode) else pane.html
 
 
-def pack(parts: Sequence[object]) -> str:
-    """Pack parts for the viewer's script: JSON, gzip, base64."""
+def pack(parts: Sequence[object], level: int = 9) -> str:
+    """Pack parts for the viewer's script: JSON, gzip of a `level` from 1 to 9, base64."""
     data = json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode()
-    return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(data, level, mtime=0)).decode()
 
 
-def _data_element(name: str, parts: Sequence[object]) -> Html:
-    return script(pack(parts), type="application/gzip", id=name)
+def data_element(name: str, parts: Sequence[object], level: int = 9) -> Html:
+    """Return an element with compressed parts, which the viewer's script finds by its id."""
+    return script(pack(parts, level), type="application/gzip", id=name)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
 from tclab import render
 from tclab.model import Job, Table
-from tclab.render import parts, standalone
+from tclab.render import kinds, parts, standalone
 from tclab.render.escape import NOTHING, Html, esc, join, tag
-from tclab.render.job import breaks, tables, words
+from tclab.render.job import breaks, stages, tables, words
 from tclab.render.options import Options
 from tclab.render.report import findings
 
+#: The most bytes of compiles, stage by stage, in one file. The rest of a page takes less than 2 MB,
+#: and a file of more than 20 MB opens slowly.
+MOST_BYTES = 18_000_000
 #: The most rows of a table in a terminal, its columns, and the most findings.
 _MOST_ROWS, _MOST_FINDINGS = 8, 8
 _COLUMNS = ("kernel", "times", "time", "share", "compile", "lines", "function", "line", "seconds")
@@ -27,13 +31,58 @@ _CLASSES = {"kernels": "explain-kernels", "recompiles": "explain-last-wide"}
 
 
 def html(job: Job) -> str:
-    """Return the job as a page: the findings, then the tables behind them."""
-    options = Options()
+    """Return the job as one page: the findings, then the tables behind them."""
+    ((_, text),) = files(job, "", most_bytes=sys.maxsize)
+    return text
+
+
+def files(job: Job, name: str, *, most_bytes: int = MOST_BYTES) -> Iterator[tuple[str, str]]:
+    """Yield the page under its file `name`. If its compiles, stage by stage, take more than
+    `most_bytes`, the last of them follow in files of their own, with their paths beside the page.
+    """
+    folds = stages.draw_folds(job.stages, Options("stages"))
+    groups = list(_split_by_size(folds, most_bytes)) or [[]]
+    folder = name.removesuffix(".html") + "-stages"
+    paths = ["", *(f"{folder}/{number}.html" for number in range(2, len(groups) + 1))]
+    links = stages.addresses(list(zip(paths, groups)))
+    others = [tag("li", tag("a", esc(_span(group)), href=path))
+              for path, group in zip(paths[1:], groups[1:])]  # fmt: skip
+    more = tag("ul", *others) if others else NOTHING
+    yield name, _draw_page(job, join([stages.section(groups[0]), more]), links)
+    for path, group in zip(paths[1:], groups[1:]):
+        back = tag("p", tag("a", esc("Back to the job"), href=f"../{name}"))
+        title = f"{words.title(job)}: {_span(group)}"
+        yield path, standalone.page(title, join([back, stages.section(group)]))
+
+
+def _span(folds: Sequence[stages.Fold]) -> str:
+    first, last = folds[0].stages, folds[-1].stages
+    return f"compiles {first.compiles[0]} to {last.compiles[-1]}"
+
+
+def _split_by_size(
+    folds: Sequence[stages.Fold], most_bytes: int
+) -> Iterator[Sequence[stages.Fold]]:
+    """Split the folds into groups of at most `most_bytes`, or of one fold."""
+    group: list[stages.Fold] = []
+    left = most_bytes
+    for fold in folds:
+        left -= len(fold.html)
+        if group and left < 0:
+            yield group
+            group, left = [], most_bytes - len(fold.html)
+        group.append(fold)
+    if group:
+        yield group
+
+
+def _draw_page(job: Job, folds: Html, links: Mapping[str, str]) -> str:
     lead = tag("p", tag("strong", esc(words.verdict(job))), class_="explain-lead")
-    found = findings.html(job.findings, options) or tag("p", esc(words.NOTHING_FOUND))
-    drawn = [(name, title, body) for name, title, body in _sections(job, options) if body]
-    links = [tag("li", tag("a", esc(title), href=f"#{name}")) for name, title, _ in drawn]
-    contents = tag("nav", tag("ul", *links, class_="explain-contents"), aria_label="Contents")
+    found = findings.html(job.findings, Options()) or tag("p", esc(words.NOTHING_FOUND))
+    drawn = [each for each in _sections(job, folds, links) if each[2]]
+    contents_links = [tag("li", tag("a", esc(title), href=f"#{name}")) for name, title, _ in drawn]
+    contents_list = tag("ul", *contents_links, class_="explain-contents")
+    contents = tag("nav", contents_list, aria_label="Contents")
     sections = [
         tag("section", tag("h2", esc(title), id=name), body, class_=_CLASSES.get(name))
         for name, title, body in drawn
@@ -52,15 +101,16 @@ def _draw_remarks(remarks: Sequence[str]) -> Html:
     return tag("div", parts.fold(parts.count(len(remarks), "remark"), drawn), class_="tclab")
 
 
-def _sections(job: Job, options: Options) -> Iterator[tuple[str, str, Html]]:
+def _sections(job: Job, folds: Html, links: Mapping[str, str]) -> Iterator[tuple[str, str, Html]]:
     """Yield the id, the title and the HTML of each section. The HTML of a section with nothing to
-    show is ''.
+    show is ''. `folds` are the compiles stage by stage, to which `links` lead.
     """
-    of = job.processes
+    of, options = job.processes, Options()
 
     def draw(name: str, *shown: Table) -> Html:
         pieces = chain.from_iterable(map(_split_table, shown))
-        return join(_draw(t, options.for_part(name, n)) for n, t in enumerate(pieces) if t.rows)
+        numbered = ((options.for_part(name, n), table) for n, table in enumerate(pieces))
+        return join(_draw(table, own, links) for own, table in numbered if table.rows)
 
     yield "kernels", "What the GPU ran", draw("kernels", *map(tables.kernels, job.profiles))
     own, others = (tables.compiles(of, own=own) for own in (True, False))
@@ -69,6 +119,7 @@ def _sections(job: Job, options: Options) -> Iterator[tuple[str, str, Html]]:
         "What was compiled",
         draw("compiles", own, _mark_folded(others, bool(own.rows))),
     )
+    yield "stages", "Stage by stage", folds
     yield "breaks", "Graph breaks", breaks.html(of, options.for_part("breaks"))
     yield "recompiles", "Recompiles", draw("recompiles", tables.recompiles(of))
     yield "times", "Compile time", draw("times", tables.phases(of))
@@ -99,8 +150,9 @@ def _mark_folded(table: Table, folded: bool) -> Table:
     return replace(table, name=f"{_FOLDED_PREFIX}{table.name}") if folded else table
 
 
-def _draw(table: Table, options: Options) -> Html:
-    box = tag("div", render.html(table, replace(options, fold=False)), class_="tclab")
+def _draw(table: Table, options: Options, links: Mapping[str, str]) -> Html:
+    drawn = kinds.table.html(table, replace(options, fold=False), links=links)
+    box = tag("div", drawn, class_="tclab")
     return parts.fold(table.title, box) if table.name.startswith(_FOLDED_PREFIX) else box
 
 

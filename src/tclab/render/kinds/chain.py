@@ -15,6 +15,7 @@ from tclab.render.escape import Html, clean, esc, one_line, script, tag
 from tclab.render.options import Options
 from tclab.render.stages import label
 from tclab.render.viewer import frame, instructions
+from tclab.render.viewer.lines import line_lengths
 from tclab.render.viewer.panes import Panes
 
 if TYPE_CHECKING:
@@ -36,16 +37,18 @@ def html(artifact: Chain, options: Options) -> Html:
         return parts.note("Nothing was compiled.")
     panes = Panes(artifact, options)
     data = panes.index.payload() | {"help": instructions.explain_opcodes(artifact.panes)}
+    lengths = [line_lengths(listing) for listing in artifact.panes]
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
     return tag(
         "div",
         frame.draw_tools(panes),
-        frame.draw_columns(panes),
+        frame.draw_columns(panes, lengths),
         tag("p", esc(HELP), class_="tclab-said", role="status"),
         script(text, type="application/json"),
         class_="tclab-chain",
         data_search_exclude="",
-        style=f"--rows:{frame.tallest_column(panes)};--need:{frame.longest_python_line(panes)}",
+        style=f"--rows:{frame.tallest_column(panes, lengths)};"
+        f"--need:{frame.longest_python_line(panes, lengths)}",
     )
 
 

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -15,7 +16,7 @@ from tclab.render import columns, parts
 from tclab.render.escape import NOTHING, SPACE, Html, esc, join, tag
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tclab.model import Table
     from tclab.render.options import Options
@@ -92,11 +93,17 @@ def numeric_columns(table: Table) -> list[bool]:
     return flags
 
 
-def html(artifact: Table, options: Options, first: Sequence[Html] = ()) -> Html:
+def html(
+    artifact: Table,
+    options: Options,
+    first: Sequence[Html] = (),
+    links: Mapping[str, str] = MappingProxyType({}),
+) -> Html:
     """Return the table with its caption and downloads, or as figures with the view ``figures``.
 
-    `first` holds HTML for the first cell of each row; if it is empty, the cell keeps its text. The
-    site's search ignores a folded table.
+    `first` holds HTML for the first cell of each row; if it is empty, the cell keeps its text.
+    `links` maps a text in the column ``compile`` to the address to which it leads. The site's
+    search ignores a folded table.
     """
     if options.view == "figures":
         return _draw_figures(artifact)
@@ -105,6 +112,11 @@ def html(artifact: Table, options: Options, first: Sequence[Html] = ()) -> Html:
     ]
     for row, first_cell in zip(rows, first):
         row[0] = first_cell or row[0]
+    if links and "compile" in artifact.columns:
+        at = artifact.columns.index("compile")
+        for row, values in zip(rows, artifact.rows):
+            if address := links.get(str(values[at])):
+                row[at] = tag("a", row[at], href=address)
     body = parts.table(
         artifact.columns,
         rows,

@@ -15,7 +15,6 @@ from tclab.render.viewer import facts, lines
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tclab.model import Listing
     from tclab.render.viewer.panes import Panes
 
 #: The most lines that a column shows unfolded at first; the page's script has the same number.
@@ -34,19 +33,19 @@ def rank_stages(stages: Sequence[str]) -> dict[str, int]:
     return {stage: rank for rank, stage in enumerate(order, 1)}
 
 
-def draw_columns(panes: Panes) -> Html:
-    """Draw all columns side by side."""
+def draw_columns(panes: Panes, lengths: Sequence[Sequence[int]]) -> Html:
+    """Draw all columns side by side. `lengths` are the characters of the visible lines of each
+    pane.
+    """
     numbered = enumerate(panes.chain.panes)
     groups = [
         (stage, [number for number, _ in group])
         for stage, group in groupby(numbered, key=lambda numbered_pane: numbered_pane[1].stage)
     ]
     ranks = rank_stages([stage for stage, _ in groups])
-    listings = {
-        stage: [panes.chain.panes[number] for number in members] for stage, members in groups
-    }
     widths = {
-        stage: _column_weight(stage, stage_listings) for stage, stage_listings in listings.items()
+        stage: _column_weight(stage, [lengths[number] for number in members])
+        for stage, members in groups
     }
     columns = (
         _draw_column(panes, stage, members, rank=ranks[stage], width=widths[stage])
@@ -67,28 +66,29 @@ def _grid_tracks(ranks: Mapping[str, int], widths: Mapping[str, int]) -> str:
     return ";".join(f"--t{most}:{track_list(most)}" for most in (2, 3, 4))
 
 
-def _column_weight(stage: str, listings: Sequence[Listing]) -> int:
+def _column_weight(stage: str, lengths: Sequence[Sequence[int]]) -> int:
     """Return the share of a column in the free width. The Python column has a width of its own, so
     its share is small.
     """
-    return lines.NARROWEST if stage == "python" else lines.column_width(listings)
+    return lines.NARROWEST if stage == "python" else lines.column_width(lengths)
 
 
 def _least_width(stage: str) -> str:
     return "var(--python)" if stage == "python" else "0"
 
 
-def longest_python_line(panes: Panes) -> int:
+def longest_python_line(panes: Panes, lengths: Sequence[Sequence[int]]) -> int:
     """Return the characters of the longest line of Python."""
-    python_panes = (pane for pane in panes.chain.panes if pane.stage == "python")
-    return max((length for pane in python_panes for length in lines.line_lengths(pane)), default=0)
+    both = zip(panes.chain.panes, lengths, strict=True)
+    python_lengths = (own for pane, own in both if pane.stage == "python")
+    return max((length for own in python_lengths for length in own), default=0)
 
 
-def tallest_column(panes: Panes) -> int:
+def tallest_column(panes: Panes, lengths: Sequence[Sequence[int]]) -> int:
     """Return the height of the tallest column in lines, headings included."""
-    by_stage = groupby(panes.chain.panes, key=lambda pane: pane.stage)
-    groups = [list(group) for _, group in by_stage]
-    return max(sum(lines.visible_line_count(pane) + 4 for pane in group) for group in groups)
+    both = zip(panes.chain.panes, lengths, strict=True)
+    by_stage = groupby(both, key=lambda pair: pair[0].stage)
+    return max(sum(len(own) + 4 for _, own in group) for _, group in by_stage)
 
 
 def _draw_column(

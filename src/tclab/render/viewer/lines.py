@@ -27,7 +27,6 @@ from tclab.render.escape import (
     tag,
 )
 from tclab.render.viewer.noise import find_noise
-from tclab.render.viewer.panes import BARE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -76,7 +75,7 @@ def visible_code(listing: Listing) -> str:
 
 def draw_codes(panes: Panes, stage: str, members: Sequence[int]) -> list[Html]:
     """Draw the code of each pane of a stage and pass it through the delivery of the options."""
-    draw_pane = _draw_bare if stage in BARE else _draw_marked
+    draw_pane = _draw_bare if panes.is_bare(stage) else _draw_marked
     drawn = {pane: draw_pane(panes, pane) for pane in members if panes.index.counts[pane]}
     delivery, prefix = panes.options.delivery, panes.options.prefix
     delivered = dict(zip(drawn, delivery.column(prefix, stage, list(drawn.values()))))
@@ -147,7 +146,7 @@ def _draw_origins(panes: Panes, line: int) -> Html:
 
 def _line_id(panes: Panes, pane: int, line: int) -> Html:
     """Return the id of a line; in bare text, whose lines have no ids, return the id of the pane."""
-    bare = panes.chain.panes[pane].stage in BARE
+    bare = panes.is_bare(panes.chain.panes[pane].stage)
     return panes.id(pane) if bare else panes.id(pane, line)
 
 
@@ -160,7 +159,7 @@ def _draw_bare(panes: Panes, pane: int) -> BareCode:
     text = visible_code(listing)
     noise_lines = [0, *sorted(find_noise(listing.stage, text, listing.links))]
     distances = " ".join(str(current - previous) for previous, current in pairwise(noise_lines))
-    origins = list(_origin_texts(panes, pane))
+    origins = [] if panes.options.plain else list(_origin_texts(panes, pane))
     # HTML drops a newline right after <pre>, so add one to keep an empty first line.
     origins_html = tag(
         "pre",
@@ -210,16 +209,13 @@ def _widest_line(text: str) -> int:
     return max(_text_lengths(text))
 
 
-def column_width(listings: Sequence[Listing]) -> int:
-    """Return the width in characters that a column asks for, into which nine of ten lines fit."""
-    all_lengths = sorted(length for listing in listings for length in line_lengths(listing))
+def column_width(lengths: Sequence[Sequence[int]]) -> int:
+    """Return the width in characters that a column asks for, into which nine of ten lines fit.
+    `lengths` are those of the lines of its panes.
+    """
+    all_lengths = sorted(length for own in lengths for length in own)
     typical = all_lengths[len(all_lengths) * 9 // 10] if all_lengths else 0
     return min(max(typical, NARROWEST), _WIDEST)
-
-
-def visible_line_count(listing: Listing) -> int:
-    """Count the lines of a listing that are not hidden."""
-    return len(line_lengths(listing))
 
 
 def line_lengths(listing: Listing) -> list[int]:

@@ -94,6 +94,10 @@ class Panes:
     def _sort_key(self, place: Place) -> tuple[bool, Place]:
         return not self.is_readable(place[0]), place
 
+    def is_bare(self, stage: str) -> bool:
+        """Return whether the page has the code of a stage as bare text."""
+        return self.options.plain or stage in BARE
+
     def is_readable(self, pane: int) -> bool:
         """Return whether a pane has a stage in READABLE."""
         return self.chain.panes[pane].stage in READABLE

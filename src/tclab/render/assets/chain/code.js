@@ -1,4 +1,4 @@
-// How machine code is coloured.
+// How code is coloured that is plain text in the page.
 
 // Of each stage, the parts of a line and their classes (Pygments' own names). The opcode is "k".
 const PARTS = {
@@ -16,8 +16,34 @@ const PARTS = {
 PARTS.ttgir = PARTS.ttir;
 const COMMENT = /^\s*(\/\/|;|#loc|!)/;
 
+// Python and C++, which graphs and kernels are: comments, texts, numbers, words of the language.
+const readable = (comment, words) => new RegExp([
+  `(${comment}.*)`, /("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')/.source, /\b(\d[\w.]*)/.source, `\\b(${words})\\b`,
+].join("|"), "g");
+const PYTHON = readable("#", "class|def|return|if|elif|else|for|in|is|not|and|or|import|from|with|as|lambda|None|True|False");
+const CPP = readable("//", "if|else|for|return|const|auto|static|void|float|double|int64_t|bool|template|using|extern");
+const TOKENS = { cpp: CPP };
+for (const stage of ["python", "dynamo", "joint", "forward", "backward", "pre_grad", "post_grad", "wrapper", "kernel"]) TOKENS[stage] = PYTHON;
+const CLASSES = ["c1", "s", "mi", "k"];
+//   "f32[2048, 768][768, 1]cuda:0": what follows the sizes is shown with whole types only
+const TYPE = /^("[A-Za-z]\w*\[[^\]"]*\])([^"]+)"$/;
+
+function readablePieces(stage, text) {
+  const found = [];
+  let end = 0;
+  for (const match of text.matchAll(TOKENS[stage])) {
+    if (match.index > end) found.push(["", text.slice(end, match.index)]);
+    end = match.index + match[0].length;
+    const type = TYPE.exec(match[0]);
+    if (type) found.push(["s", type[1]], ["tclab-type", type[2]], ["s", '"']);
+    else found.push([CLASSES[match.slice(1).findIndex(Boolean)], match[0]]);
+  }
+  return found.concat([["", text.slice(end)]]);
+}
+
 // The pieces of one line: [class, text].
 function pieces(stage, text) {
+  if (TOKENS[stage]) return readablePieces(stage, text);
   if (COMMENT.test(text)) return [["c1", text]];
   const [pattern, ...classes] = PARTS[stage] || [];
   const match = pattern && pattern.exec(text);
@@ -30,7 +56,7 @@ function colour(element, stage) {
   if (parts.length === 1 && !parts[0][0]) return;
   element.replaceChildren(...parts.map(([name, text]) => {
     if (!name) return text;
-    const span = document.createElement("span");
+    const span = document.createElement(name === "tclab-type" ? "i" : "span");
     span.className = name === "k" && HELPED.has(stage) ? "k tclab-op" : name;
     span.textContent = text;
     return span;

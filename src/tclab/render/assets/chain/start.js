@@ -30,13 +30,14 @@ addEventListener("load", () => setTimeout(() => {
   });
 }));
 
-// What a fold has in it compressed is put there when it is opened.
+// What a fold has in it compressed is put there when it is opened; what folds inside it have, later.
 document.addEventListener("toggle", (event) => {
   if (!event.target.matches("details[open]")) return;
   for (const place of event.target.querySelectorAll("[data-packed]")) {
+    if (place.closest("details") !== event.target) continue;
     const name = place.dataset.packed;
     delete place.dataset.packed;
-    inPage(name).then((parts) => { place.outerHTML = parts[0]; });
+    inPage(name).then((parts) => { place.outerHTML = parts[0]; start(); });
   }
 }, true);
 

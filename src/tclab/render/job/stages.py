@@ -1,0 +1,113 @@
+"""Draw the stages of the compiles of a job, each compile in a fold that is laid out when the reader
+opens it: until then its panes are compressed data in the page.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tclab.model import JobStages, Listing
+from tclab.render import parts
+from tclab.render.delivery.compressed import data_element
+from tclab.render.escape import NEWLINE, NOTHING, Html, esc, join, markup, one_line, tag
+from tclab.render.kinds import chain, guards
+from tclab.render.options import Options
+
+#: The folds that the page shows at once; the others are in a fold of their own.
+_MOST_SHOWN = 12
+#: The compiles that a fold names.
+_MOST_NAMED = 4
+#: The level of compression. The highest takes twice the time and saves a tenth.
+_LEVEL = 6
+_NOTE = markup("Compressed in this file, for the page's script. The trace has it as plain text.")
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The closed fold of a compile, or of several equal ones, with its id."""
+
+    ident: str
+    stages: JobStages
+    html: Html
+
+
+def draw_folds(stages: Sequence[JobStages], options: Options) -> list[Fold]:
+    """Return a fold for each compile with graphs."""
+    shown = [each for each in stages if each.chain.panes]
+    options = replace(options, plain=True)
+    return [_draw_fold(each, options.for_part(number)) for number, each in enumerate(shown)]
+
+
+def section(folds: Sequence[Fold]) -> Html:
+    """Return the folds one below the other, those after the first ones in a fold; '' if there are
+    none.
+    """
+    drawn = [fold.html for fold in folds]
+    rest = drawn[_MOST_SHOWN:]
+    more = f"{parts.count(len(rest), 'more compile')}, stage by stage"
+    folded = tag("div", parts.fold(more, join(rest)), class_="tclab") if rest else NOTHING
+    return join([*drawn[:_MOST_SHOWN], folded])
+
+
+def addresses(files: Sequence[tuple[str, Sequence[Fold]]]) -> Mapping[str, str]:
+    """Map the id of each compile to the address of its fold. `files` are the folds of each file.
+    The id of different compiles of several processes is left out.
+    """
+    found: dict[str, set[str]] = defaultdict(set)
+    for file, folds in files:
+        for fold in folds:
+            for compile_id in fold.stages.compiles:
+                found[compile_id.rpartition(": ")[2]].add(f"{file}#{fold.ident}")
+    return {compile_id: own.pop() for compile_id, own in found.items() if len(own) == 1}
+
+
+def _draw_fold(stages: JobStages, options: Options) -> Fold:
+    """Draw the fold of a compile, with its content as compressed data beside it. The id is inside
+    the fold, so that a link to it opens the fold.
+    """
+    summary = tag("summary", esc(one_line(describe(stages))))
+    name, ident = options.id("packed"), options.id()
+    place = tag("div", tag("p", _NOTE), data_packed=name)
+    content = data_element(name, [content_html(stages, options)], _LEVEL)
+    inner = tag("div", place, content, id=ident)
+    return Fold(ident, stages, tag("details", summary, inner, class_="explain-chain"))
+
+
+def describe(stages: JobStages) -> str:
+    """Return the function and the compiles of a fold, and what is in it."""
+    named = ", ".join(stages.compiles[:_MOST_NAMED])
+    if (more := len(stages.compiles) - _MOST_NAMED) > 0:
+        named += f" and {parts.count(more, 'more equal compile')}"
+    panes = stages.chain.panes
+    kernels = sum(pane.stage in ("kernel", "cpp") for pane in panes)
+    calls = sum(pane.stage == "wrapper" for pane in panes)
+    counts = [
+        parts.count(n, noun) for n, noun in ((kernels, "kernel"), (calls, "library call")) if n
+    ]
+    return ": ".join([f"{stages.title} ({named})", ", ".join(counts)]).removesuffix(": ")
+
+
+def content_html(stages: JobStages, options: Options) -> Html:
+    """Return what is in the fold of a compile: the panes, then guards and output code in folds."""
+    panes = chain.html(stages.chain, options.for_part("chain"))
+    return tag("div", panes, *_draw_guards(stages, options), *_draw_code(stages), class_="tclab")
+
+
+def _draw_guards(stages: JobStages, options: Options) -> Iterator[Html]:
+    for number, entry in enumerate(stages.guards):
+        inner = guards.html(entry, options.for_part(f"guards{number}"))
+        yield parts.fold(f"{entry.title}, {parts.count(len(entry), 'guard')}", inner)
+
+
+def _draw_code(stages: JobStages) -> Iterator[Html]:
+    for listing in stages.output_code:
+        size = parts.count(parts.line_count(listing.code), "line")
+        yield parts.fold(f"{listing.title}, {size}", _draw_plain(listing))
+
+
+def _draw_plain(listing: Listing) -> Html:
+    """Draw a listing without colours."""
+    code = tag("code", esc(listing.code), tabindex="0", aria_label=one_line(listing.title))
+    return tag("div", tag("pre", NEWLINE, code), class_="highlight tclab-code")
