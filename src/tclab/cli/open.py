@@ -51,6 +51,10 @@ class _WithCommand(click.Command):
               help="Write the page or the JSON to this file.")  # fmt: skip
 @click.option("--format", "format_", type=click.Choice(sorted(_FORMATS)),
               help="Default: html with --output or --open, else text.")  # fmt: skip
+@click.option("--stages", "kernels", multiple=True, metavar="KERNEL",
+              help="Compile the Triton kernels with this text in their name down to instructions, "
+              "as a profile beside the trace says that they were launched. Needs PyTorch and "
+              "Triton, and no GPU. May be given several times.")  # fmt: skip
 @click.option("--open", "open_", is_flag=True, help="Show the page in a browser.")
 @click.pass_context
 def open_command(
@@ -58,6 +62,7 @@ def open_command(
     paths: tuple[Path, ...],
     output: Path | None,
     format_: str | None,
+    kernels: tuple[str, ...],
     open_: bool,
 ) -> None:
     """Read what a real run left behind: folders of TORCH_TRACE, their logs, profiles that PyTorch
@@ -76,6 +81,7 @@ def open_command(
       tclab open traces/ profile.json.gz --open  a page in a browser
       tclab open -- python train.py              run it, then open it
       tclab open run1/ run2/                     why the second one missed the cache
+      tclab open traces/ profile.json --stages triton_red_fused_3 -o page.html
     """
     if open_ and output is None:
         first = paths[0].resolve().name.partition(".")[0] if paths else ""
@@ -96,7 +102,8 @@ def open_command(
         elif not paths:
             step = "name a folder that TORCH_TRACE wrote, or -- and a command"
             raise BadRequest("tclab open", "there is nothing to open", step)
-        job = open_job(paths, snapshots=format_ == "json", stages=format_ == "html")
+        wanted = {"snapshots": format_ == "json", "stages": format_ == "html"}
+        job = open_job(paths, **wanted, kernels=kernels)
     except _NothingWritten as problem:
         terminal.print_error(problem)
         context.exit(status)

@@ -16,9 +16,10 @@ from tclab.compare.identity import failed_guards
 from tclab.findings.jobs import find_in_job
 from tclab.jobs import inputs, ranks
 from tclab.jobs.caches import explain_misses
+from tclab.jobs.machine_code import compile_launched
 from tclab.jobs.names import shorten_names
 from tclab.jobs.process import ReadProcess, read_process
-from tclab.jobs.profile import read_kernels
+from tclab.jobs.profile import read_configurations, read_kernels
 from tclab.jobs.stages import merge_stages
 from tclab.model import UNREADABLE, DeviceProfile, Job, JobProcess, map_texts, process_label
 from tclab.text import redaction, user_lines
@@ -39,7 +40,8 @@ _WHOLE_PATHS = ("/", "<tmp>/", "~/")
 class _InputsRead:
     """The inputs that were read so far. `others` says of each other file why it was not read.
     `variables` are the environment variables in the traces. With `snapshots`, a snapshot of each
-    process is taken; with `stages`, the stages of each compile are read.
+    process is taken; with `stages`, the stages of each compile are read. `kernels` are texts in the
+    names of kernels to compile down to instructions.
     """
 
     processes: list[ReadProcess] = field(default_factory=list)
@@ -48,14 +50,23 @@ class _InputsRead:
     variables: dict[str, str] = field(default_factory=dict)
     snapshots: bool = False
     stages: bool = False
+    kernels: Sequence[str] = ()
 
 
-def open_job(paths: Sequence[Path], *, snapshots: bool = False, stages: bool = False) -> Job:
+def open_job(
+    paths: Sequence[Path],
+    *,
+    snapshots: bool = False,
+    stages: bool = False,
+    kernels: Sequence[str] = (),
+) -> Job:
     """Return the job whose traces and profiles are at `paths`: folders, files, compressed files and
     archives. With `snapshots`, each process has a snapshot; with `stages`, the job has the stages
-    of its compiles. Raises BadRequest for a path with neither a trace nor a profile.
+    of its compiles. Triton kernels with one of the texts `kernels` in their name are compiled down
+    to instructions, which takes minutes. Raises BadRequest for a path with neither a trace nor a
+    profile, and for kernels that cannot be compiled.
     """
-    read = _InputsRead(snapshots=snapshots, stages=stages)
+    read = _InputsRead(snapshots=snapshots, stages=stages, kernels=kernels)
     same_name = Counter(path.name for path in paths)
     for path in paths:
         before = len(read.processes) + len(read.profiles)
@@ -77,7 +88,8 @@ def _read_input(file: inputs.Input, name: str, read: _InputsRead) -> None:
         if kind == "trace":
             log = read_log(text, all_graphs=read.snapshots or read.stages)
             wanted = {"snapshot": read.snapshots, "stages": read.stages}
-            read.processes.append(read_process(name, log, **wanted))
+            process = read_process(name, log, **wanted, sources=bool(read.kernels))
+            read.processes.append(process)
             read.variables.update(_read_variables(log))
         elif kind == "profile":
             read.profiles.append(inputs.read_profile(name, text))
@@ -99,11 +111,22 @@ def _build_job(read: _InputsRead, title: str) -> Job:
     processes = explain_misses(in_order)
     profiles = tuple(read_kernels(profile, processes) for profile in read.profiles)
     job = Job(title, processes, profiles, remarks=tuple(_remarks(read, processes, profiles)))
+    job = _add_machine_code(job, read) if read.kernels else job
     job = replace(job, findings=find_in_job(job, tuple(_describe_differences(processes))))
     job = replace(job, processes=tuple(map(_clean_guards, processes)))
     of_processes = zip(processes, (each.stages for each in in_order))
     job = replace(job, stages=tuple(merge_stages(of_processes)))
     return _redact(_shorten_paths(job), read.variables)
+
+
+def _add_machine_code(job: Job, read: _InputsRead) -> Job:
+    """Return the job with the instructions of the kernels that were asked for."""
+    launched = {
+        file: config for p in read.profiles for file, config in read_configurations(p).items()
+    }
+    sources = [source for process in read.processes for source in process.sources]
+    chains, remarks = compile_launched(read.kernels, sources, launched)
+    return replace(job, machine_code=tuple(chains), remarks=(*job.remarks, *remarks))
 
 
 def _clean_guards(process: JobProcess) -> JobProcess:

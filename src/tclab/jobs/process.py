@@ -23,6 +23,7 @@ from tclab.capturing.trace.events import Trace
 from tclab.capturing.trace.records import Log
 from tclab.compare.identity import identify_stages
 from tclab.jobs.graphs import read_graphs
+from tclab.jobs.machine_code import KernelSource, read_sources
 from tclab.jobs.stages import read_stages
 from tclab.model import (
     CacheLookup,
@@ -54,20 +55,22 @@ Parts = Mapping[str, tuple[str, str]]
 @dataclass(frozen=True)
 class ReadProcess:
     """A process, and the parts of the key of each of its look-ups, in the order of the look-ups.
-    `stages` are those of its compiles, if they were asked for.
+    `stages` are those of its compiles, and `sources` those of its Triton kernels, if they were
+    asked for.
     """
 
     process: JobProcess
     parts: tuple[Parts, ...]
     stages: tuple[JobStages, ...] = ()
+    sources: tuple[KernelSource, ...] = ()
 
 
 def read_process(
-    name: str, log: Log, *, snapshot: bool = False, stages: bool = False
+    name: str, log: Log, *, snapshot: bool = False, stages: bool = False, sources: bool = False
 ) -> ReadProcess:
     """Return what the log of one process says. With `snapshot` or `stages`, the process has a
     snapshot or the stages of its compiles, for which the log must have been read with AOTAutograd's
-    graphs.
+    graphs. With `sources`, it has the sources of its Triton kernels.
     """
     trace, torch = log.trace, _read_version(log.trace)
     lookups = list(_read_lookups(trace))
@@ -93,6 +96,7 @@ def read_process(
         ),
         tuple(parts for _, parts in lookups),
         tuple(read_stages(trace, graphs)) if stages else (),
+        tuple(read_sources(trace, graphs)) if sources else (),
     )
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tclab.jobs.inputs import Profile
-from tclab.model import DeviceKernel, DeviceProfile, JobGraph, JobProcess
+from tclab.model import Config, DeviceKernel, DeviceProfile, JobGraph, JobProcess
 
 Event = Mapping[str, Any]
 
@@ -23,6 +23,8 @@ Event = Mapping[str, Any]
 _REGION = re.compile(r"Torch-Compiled Region: (\d+/\d+)")
 # ## Call CompiledFxGraph fhkipdfh2c6q52223zj6goq3453g355ewkn54l55qv4hujc7wabj ##
 _CALL = re.compile(r"## Call CompiledFxGraph (\w+) ##")
+# "kernel_kwargs": "XBLOCK=16,R0_BLOCK=32"
+_CONSTANT = re.compile(r"(\w+)=(\d+)")
 _DEVICE_CATEGORIES = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
 _HOST_CATEGORIES = frozenset({"cpu_op", "user_annotation"})
 #: The profiler's times are in µs.
@@ -71,6 +73,27 @@ def read_kernels(profile: Profile, processes: Sequence[JobProcess]) -> DevicePro
         rank=profile.rank,
         unread=profile.unread + len(on_device) - len(device),
     )
+
+
+def read_configurations(profile: Profile) -> dict[str, Config]:
+    """Map the name of each generated kernel's file to the configuration with which the kernel was
+    launched most often.
+    """
+    found: dict[str, Counter[Config]] = defaultdict(Counter)
+    for event in profile.events:
+        args = _arguments(event)
+        if file := _kernel_file(args):
+            constants = _CONSTANT.findall(str(args.get("kernel_kwargs") or ""))
+            warps, stages = args.get("num_warps"), args.get("num_stages")
+            if isinstance(warps, int) and isinstance(stages, int):
+                values = tuple((name, int(value)) for name, value in constants)
+                found[file][Config(values, warps, stages)] += 1
+    return {file: configs.most_common(1)[0][0] for file, configs in found.items()}
+
+
+def _kernel_file(args: Mapping[str, Any]) -> str:
+    """Return the name of a generated kernel's file without its folder and suffix, or ''."""
+    return re.split(r"[/\\]", str(args.get("kernel_file") or ""))[-1].removesuffix(".py")
 
 
 def _is_span(event: Event) -> bool:
@@ -124,9 +147,8 @@ def _read_launch(event: Event, outer: _Launch) -> _Launch:
     if call := _CALL.match(name):
         # without a key, a call is identified by its number
         return replace(outer, key=call[1] if call[1] != "None" else f"call {_external_id(event)}")
-    if file := str(args.get("kernel_file") or ""):
-        stem = re.split(r"[/\\]", file)[-1].removesuffix(".py")
-        return replace(outer, file=stem, configuration=_describe_configuration(args))
+    if file := _kernel_file(args):
+        return replace(outer, file=file, configuration=_describe_configuration(args))
     return outer
 
 

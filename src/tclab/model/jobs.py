@@ -229,7 +229,8 @@ class JobStages:
 class Job:
     """A job that was read from the place `title`. `findings` are sorted by cost, the dearest first;
     `remarks` say what could not be read and what was assumed. `stages` are the stages of its
-    compiles; they are empty unless they were asked for.
+    compiles, and `machine_code` those of kernels from their source down to instructions; both are
+    empty unless they were asked for.
     """
 
     kind: ClassVar[str]
@@ -239,6 +240,7 @@ class Job:
     findings: tuple[Finding, ...] = ()
     remarks: tuple[str, ...] = ()
     stages: tuple[JobStages, ...] = ()
+    machine_code: tuple[Chain, ...] = ()
 
     def to_json(self) -> str:
         """Return the job as one JSON object, which `from_json` reads."""

@@ -119,6 +119,13 @@ def _sections(job: Job, folds: Html, links: Mapping[str, str]) -> Iterator[tuple
         "What was compiled",
         draw("compiles", own, _mark_folded(others, bool(own.rows))),
     )
+    plain = replace(options.for_part("machine"), plain=True)
+    compiled = stages.machine_code(job.machine_code, plain)
+    yield (
+        "machine",
+        "Kernels, down to the machine",
+        join([draw("machine", tables.machine_code(job.machine_code)), compiled]),
+    )
     yield "stages", "Stage by stage", folds
     yield "breaks", "Graph breaks", breaks.html(of, options.for_part("breaks"))
     yield "recompiles", "Recompiles", draw("recompiles", tables.recompiles(of))
@@ -166,6 +173,8 @@ def text(job: Job) -> str:
         lines += [f"and {parts.count(more, 'more finding')}"] if more > 0 else []
     for profile in job.profiles:
         lines += ["", render.text(_first_rows(tables.kernels(profile)))]
+    if job.machine_code:
+        lines += ["", render.text(tables.machine_code(job.machine_code))]
     own = tables.compiles(job.processes, own=True)
     if own.rows:
         lines += ["", render.text(_first_rows(own))]

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tclab.model import JobStages, Listing
+from tclab.model import Chain, JobStages, Listing
 from tclab.render import parts
 from tclab.render.delivery.compressed import data_element
 from tclab.render.escape import NEWLINE, NOTHING, Html, esc, join, markup, one_line, tag
@@ -21,6 +21,10 @@ _MOST_SHOWN = 12
 _MOST_NAMED = 4
 #: The level of compression. The highest takes twice the time and saves a tenth.
 _LEVEL = 6
+_OTHER_TRITON = (
+    "Compiled here, as the profile says that the kernels were launched. Another version of Triton "
+    "than the job's can make other instructions."
+)
 _NOTE = markup("Compressed in this file, for the page's script. The trace has it as plain text.")
 
 
@@ -63,16 +67,27 @@ def addresses(files: Sequence[tuple[str, Sequence[Fold]]]) -> Mapping[str, str]:
     return {compile_id: own.pop() for compile_id, own in found.items() if len(own) == 1}
 
 
+def machine_code(chains: Sequence[Chain], options: Options) -> Html:
+    """Return a fold for each kernel that was compiled down to instructions."""
+    numbered = ((options.for_part(number), each) for number, each in enumerate(chains))
+    drawn = [_pack(each.title, chain.html(each, own), own) for own, each in numbered]
+    return join([parts.note(_OTHER_TRITON), *drawn]) if drawn else NOTHING
+
+
 def _draw_fold(stages: JobStages, options: Options) -> Fold:
-    """Draw the fold of a compile, with its content as compressed data beside it. The id is inside
-    the fold, so that a link to it opens the fold.
+    """Draw the fold of a compile."""
+    html = _pack(describe(stages), content_html(stages, options), options)
+    return Fold(options.id(), stages, html)
+
+
+def _pack(title: str, content: Html, options: Options) -> Html:
+    """Draw a closed fold with its content as compressed data. The id is inside the fold, so that a
+    link to it opens the fold.
     """
-    summary = tag("summary", esc(one_line(describe(stages))))
-    name, ident = options.id("packed"), options.id()
+    name = options.id("packed")
     place = tag("div", tag("p", _NOTE), data_packed=name)
-    content = data_element(name, [content_html(stages, options)], _LEVEL)
-    inner = tag("div", place, content, id=ident)
-    return Fold(ident, stages, tag("details", summary, inner, class_="explain-chain"))
+    inner = tag("div", place, data_element(name, [content], _LEVEL), id=options.id())
+    return tag("details", tag("summary", esc(one_line(title))), inner, class_="explain-chain")
 
 
 def describe(stages: JobStages) -> str:

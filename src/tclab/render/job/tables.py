@@ -11,10 +11,13 @@ from typing import TypeVar
 
 from tclab.model import (
     CacheLookup,
+    Chain,
     DeviceProfile,
     Job,
     JobCompile,
     JobProcess,
+    Kernel,
+    KernelFacts,
     SourceLine,
     Table,
     process_label,
@@ -163,6 +166,27 @@ def kernels(profile: DeviceProfile) -> Table:
         ("", "", ".1f", ".1f"),
     )
     return _without_columns(table)
+
+
+def machine_code(chains: Sequence[Chain]) -> Table:
+    """Return a table of the kernels that were compiled as they were launched: their resources and
+    the number of their instructions.
+    """
+    kernels = [pane for chain in chains for pane in chain.panes if isinstance(pane, Kernel)]
+    return Table(
+        "kernels compiled as they were launched",
+        "machine-code",
+        ("kernel", "launch", "registers", "spilled", "shared memory", "instructions"),
+        tuple((each.kernel_name, *_machine_facts(each.facts)) for each in kernels),
+        ("", "", "of a thread", "bytes", "bytes"),
+    )
+
+
+def _machine_facts(facts: KernelFacts) -> tuple[str | int | None, ...]:
+    launch = str(facts.configuration.config) if facts.configuration else None
+    used = facts.resources
+    sizes = (used.registers, used.spilled, used.shared) if used else (None,) * 3
+    return (launch, *sizes, facts.instructions)
 
 
 def records(job: Job) -> Table:

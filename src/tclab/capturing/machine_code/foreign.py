@@ -1,0 +1,211 @@
+"""Check that a kernel's source from a foreign file is no more than a Triton kernel of Inductor's.
+
+A trace can come from anyone, and a kernel can only be compiled if its module is loaded. So the
+module may only consist of what Inductor writes: its imports, a heuristic whose arguments are
+literals, and functions for Triton. Loading such a module runs nothing of the file's own: Python
+does not run the functions, since Triton compiles their text. While it does, Triton calls what the
+text names, so each name must be a value of the kernel, or an operation of Triton's.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Container, Mapping
+from typing import Any
+
+from tclab.errors import CaptureError
+
+_HINTS = "torch._inductor.runtime.hints"
+#: The names that Inductor imports in a kernel's file → where they come from.
+_IMPORTS = {
+    "triton": "triton",
+    "tl": "triton.language",
+    "triton_helpers": "torch._inductor.runtime.triton_helpers",
+    "triton_heuristics": "torch._inductor.runtime.triton_heuristics",
+    "libdevice": "torch._inductor.runtime.triton_helpers.libdevice",
+    "tl_math": "torch._inductor.runtime.triton_helpers.math",
+    **{name: f"{_HINTS}.{name}"
+       for name in ("AutotuneHint", "ReductionHint", "TileHint", "DeviceProperties")},
+}  # fmt: skip
+#: The modules whose operations a kernel may call.
+OPERATIONS = ("tl", "triton_helpers", "libdevice", "tl_math")
+#: Operations that read files, print, or pass text to an assembler.
+_REFUSED = frozenset({"inline_asm_elementwise", "extern_elementwise", "static_print", "call"})
+_HEURISTICS = frozenset({
+    *("pointwise", "reduction", "persistent_reduction", "cooperative_reduction", "split_scan"),
+})  # fmt: skip
+_ENUMS = ("AutotuneHint", "ReductionHint", "TileHint")
+#: Python's own functions that Triton knows, and the attributes of a kernel's values.
+_BUILTINS = frozenset({"range", "float", "int", "bool", "min", "max", "abs"})
+_ATTRIBUTES = frozenset({
+    *("to", "shape", "dtype", "T", "reshape", "view", "broadcast_to", "expand_dims", "sum"),
+})  # fmt: skip
+_STATEMENTS = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.If, ast.For, ast.Pass,
+               ast.Return)  # fmt: skip
+_EXPRESSIONS = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp,
+                ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.Call, ast.Attribute)  # fmt: skip
+_PARTS = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.keyword)
+
+
+def check_source(name: str, source: str) -> list[tuple[str, str]]:
+    """Return the operations of Triton that a kernel's source names, as (module, operation). Raises
+    CaptureError for a source that has anything but one kernel of Inductor's with this name.
+    """
+    checker = _Checker(name)
+    try:
+        tree = ast.parse(source)
+        checker.check(tree)
+    except (SyntaxError, RecursionError, MemoryError, ValueError) as error:
+        raise checker.refuse("it is not Python") from error
+    return checker.operations
+
+
+class _Checker:
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.operations: list[tuple[str, str]] = []
+        self.helpers: set[str] = set()
+
+    def refuse(self, cause: str, node: ast.AST | None = None) -> CaptureError:
+        line = getattr(node, "lineno", None)
+        place = f"kernel {self.name}" + (f", line {line} of its source" if line else "")
+        step = "the kernel's text is on the page; its instructions are in a capture on the GPU"
+        return CaptureError(place, f"not compiled, since {cause}", step)
+
+    def check(self, tree: ast.Module) -> None:
+        functions = [each for each in tree.body if isinstance(each, ast.FunctionDef)]
+        self.helpers = {each.name for each in functions} - {self.name}
+        if [each.name for each in functions].count(self.name) != 1:
+            raise self.refuse("it does not define one function of this name")
+        if self.helpers & {*_IMPORTS, *_BUILTINS}:
+            raise self.refuse("a function replaces a name of Triton's")
+        for statement in tree.body:
+            if isinstance(statement, (ast.Import, ast.ImportFrom)):
+                self._check_import(statement)
+            elif isinstance(statement, ast.FunctionDef):
+                self._check_function(statement)
+            elif ast.unparse(statement) != "triton_helpers.set_driver_to_gpu()":
+                raise self.refuse("it has a statement that Inductor does not write", statement)
+
+    def _check_import(self, statement: ast.Import | ast.ImportFrom) -> None:
+        for alias in statement.names:
+            module = getattr(statement, "module", None)
+            path = f"{module}.{alias.name}" if module else alias.name
+            if getattr(statement, "level", 0) or _IMPORTS.get(alias.asname or alias.name) != path:
+                raise self.refuse(f"it imports {path}", statement)
+
+    # ------------------------------------------------------------------------ decorators
+
+    def _check_function(self, function: ast.FunctionDef) -> None:
+        if not function.decorator_list or ast.unparse(function.decorator_list[-1]) != "triton.jit":
+            raise self.refuse("a function is not for Triton", function)
+        heuristics = function.decorator_list[:-1]
+        if len(heuristics) != (function.name == self.name):
+            raise self.refuse("it has not one heuristic", function)
+        for call in heuristics:
+            self._check_heuristic(call)
+        arguments = function.args
+        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        if arguments.vararg or arguments.kwarg or arguments.defaults or any(arguments.kw_defaults):
+            raise self.refuse("a parameter has a default", function)
+        annotations = [each.annotation for each in every if each.annotation]
+        if function.returns or any(ast.unparse(each) != "tl.constexpr" for each in annotations):
+            raise self.refuse("a parameter has an annotation", function)
+        self._check_body(function, {each.arg for each in every})
+
+    def _check_heuristic(self, call: ast.expr) -> None:
+        known = {f"triton_heuristics.{heuristic}" for heuristic in _HEURISTICS}
+        if not isinstance(call, ast.Call) or ast.unparse(call.func) not in known:
+            raise self.refuse("its heuristic is not known", call)
+        for value in [*call.args, *(keyword.value for keyword in call.keywords)]:
+            self._check_literal(value)
+        if any(keyword.arg is None for keyword in call.keywords):
+            raise self.refuse("its heuristic has arguments that are no literals", call)
+
+    def _check_literal(self, value: ast.expr) -> None:
+        if isinstance(value, ast.Constant) or ast.unparse(value) in ("__file__", "set()"):
+            return
+        if isinstance(value, (ast.Tuple, ast.List, ast.Set)):
+            inner: list[ast.expr | None] = [*value.elts]
+        elif isinstance(value, ast.Dict):
+            inner = [*value.keys, *value.values]
+        elif isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
+            inner = [value.operand]
+        elif isinstance(value, ast.Call) and ast.unparse(value.func) == "DeviceProperties":
+            named = all(keyword.arg for keyword in value.keywords) and not value.args
+            inner = [keyword.value for keyword in value.keywords] if named else [None]
+        elif isinstance(value, ast.Attribute) and ast.unparse(value.value) in _ENUMS:
+            inner = [] if value.attr.isupper() else [None]
+        else:
+            inner = [None]
+        for each in inner:
+            if each is None:
+                raise self.refuse("its heuristic has arguments that are no literals", value)
+            self._check_literal(each)
+
+    # ------------------------------------------------------------------------------ body
+
+    def _check_body(self, function: ast.FunctionDef, arguments: set[str]) -> None:
+        nodes = [node for statement in function.body for node in ast.walk(statement)]
+        stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        reserved = {*_IMPORTS, *_BUILTINS, *self.helpers}
+        if taken := (stored | arguments) & reserved:
+            raise self.refuse(f"it assigns to {taken.pop()}", function)
+        owners = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+        for node in nodes:
+            if not isinstance(node, (*_STATEMENTS, *_EXPRESSIONS, *_PARTS)):
+                raise self.refuse(f"it has a {type(node).__name__}", node)
+            if isinstance(node, ast.Return) and function.name == self.name and node.value:
+                raise self.refuse("the kernel returns a value", node)
+            if isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) != "tl.constexpr":
+                raise self.refuse("a value has an annotation", node)
+            if isinstance(node, ast.Attribute):
+                self._check_attribute(node)
+            elif isinstance(node, ast.Name) and not (id(node) in owners and node.id in OPERATIONS):
+                self._check_name(node, stored | arguments)
+            elif isinstance(node, ast.Call):
+                self._check_call(node)
+
+    def _check_attribute(self, node: ast.Attribute) -> None:
+        module = node.value.id if isinstance(node.value, ast.Name) else ""
+        if module in OPERATIONS:
+            if node.attr.startswith("_") or node.attr in _REFUSED:
+                raise self.refuse(f"it names {module}.{node.attr}", node)
+            self.operations.append((module, node.attr))
+        elif module in _IMPORTS or node.attr not in _ATTRIBUTES:
+            raise self.refuse(f"it names .{node.attr}", node)
+
+    def _check_name(self, node: ast.Name, local: Container[str]) -> None:
+        if node.id not in local and node.id not in (*_BUILTINS, *self.helpers):
+            raise self.refuse(f"it names {node.id}", node)
+
+    def _check_call(self, call: ast.Call) -> None:
+        """Refuse a call of a value; that of an attribute or of a name is checked there."""
+        callee = call.func
+        is_named = isinstance(callee, ast.Name) and callee.id in (*_BUILTINS, *self.helpers)
+        if not is_named and not isinstance(callee, ast.Attribute):
+            raise self.refuse("it calls a value", call)
+        if any(isinstance(each, ast.Starred) for each in call.args):
+            raise self.refuse("it calls with arguments that are not written", call)
+
+
+def check_operations(name: str, named: list[tuple[str, str]], modules: Mapping[str, Any]) -> None:
+    """Check that each operation that a kernel names is one of Triton's in this installation.
+    `modules` has the module of each name in OPERATIONS. Raises CaptureError for any other function.
+    """
+    for module, operation in named:
+        if not _is_operation(getattr(modules[module], operation, None)):
+            raise _Checker(name).refuse(f"{module}.{operation} is no operation of Triton's")
+
+
+def _is_operation(value: object) -> bool:
+    """Return whether a value is an operation or a type of Triton's."""
+    from triton.language import constexpr, core, dtype
+    from triton.runtime import JITFunction
+
+    if isinstance(value, (JITFunction, dtype)) or core.is_builtin(value):
+        return True
+    # stubs, which Triton replaces by operations of the GPU's own library
+    if getattr(value, "__module__", "") == "triton.language.extra.libdevice":
+        return True
+    return any(value is each for each in (constexpr, core.range, core.static_range))

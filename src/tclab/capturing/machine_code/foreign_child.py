@@ -1,0 +1,82 @@
+"""Compile kernels of a foreign trace for a GPU that is not here, in a process of its own.
+
+``python -m tclab.capturing.machine_code.foreign_child`` reads a JSON list of kernels, and writes a
+JSON list with a chain or an error for each: the kernel's source, linked line by line to its stages
+down to SASS. Each kernel is compiled with the configuration that a profile names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import triton as _triton
+import triton.language as tl
+from torch._inductor.runtime import triton_helpers
+
+from tclab.capturing.chain.facts import collect_facts
+from tclab.capturing.chain.machine import machine_panes
+from tclab.capturing.machine_code import foreign, triton
+from tclab.capturing.read.units import Unit
+from tclab.capturing.target import stand_in
+from tclab.errors import TclabError
+from tclab.model import Chain, Configuration, Kernel, encode, links, slug
+from tclab.targets import Target, get
+from tclab.text.scrub import scrub
+
+
+def _compile(kernel: Mapping[str, Any]) -> Chain:
+    """Return the stages of one kernel, whose source is checked first."""
+    name, source = kernel["name"], kernel["source"]
+    named = foreign.check_source(name, source)
+    target = get(kernel["target"])
+    with stand_in.fake_gpu(target):
+        modules = {
+            "tl": tl, "triton_helpers": triton_helpers,
+            "libdevice": triton_helpers.libdevice, "tl_math": triton_helpers.math,
+        }  # fmt: skip
+        foreign.check_operations(name, named, modules)
+        return _chain(name, source, kernel, target)
+
+
+def _chain(name: str, source: str, kernel: Mapping[str, Any], target: Target) -> Chain:
+    launch = _triton.Config(
+        dict(kernel["constants"]), num_warps=kernel["num_warps"], num_stages=kernel["num_stages"]
+    )
+    compiled = triton.compile_kernel(name, source, target.device, launch)
+    # the job has chosen, whatever the number of configurations that it could choose among
+    chosen = Configuration(triton.convert_config(launch), len(compiled.candidates), True)
+    unit = Unit(0, "", compiled={name: replace(compiled, configuration=chosen)})
+    code = scrub(source.strip("\n")) + "\n"
+    marks = {n: (links.kernel_key(0, 0, n),) for n in range(1, code.count("\n") + 1)}
+    shown = Kernel(
+        f"Triton kernel {name}", f"kernel-{slug(name)}", code, "python", "kernel",
+        kernel_name=name, device="cuda", marks=marks,
+    )  # fmt: skip
+    shown = replace(shown, facts=collect_facts(shown, unit))
+    title = f"{name}, for {target.device}, compiled by Triton {_triton.__version__}"
+    return Chain(title, f"chain-{slug(name)}", (shown, *machine_panes(compiled, 0, 0)))
+
+
+def main() -> None:
+    """Answer each kernel on stdin. What other code prints goes to stderr."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    for kernel in json.load(sys.stdin):
+        try:
+            answer = {"chain": encode(_compile(kernel))}
+        except TclabError as error:
+            answer = {"place": error.place, "cause": error.cause}
+        except Exception as error:  # of Triton, or of a heuristic with arguments of another version
+            cause = f"{type(error).__name__}: {scrub(str(error))[:200]}"
+            answer = {"place": f"kernel {kernel['name']}", "cause": cause}
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()

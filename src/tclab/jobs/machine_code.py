@@ -1,0 +1,145 @@
+"""Compile kernels of a job down to instructions, each with the configuration that a profile of the
+job names. The kernels are compiled in a process of its own, which loads only what Inductor writes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from tclab import targets
+from tclab.capturing.trace.events import Trace
+from tclab.errors import BadRequest
+from tclab.jobs.graphs import ReadGraph
+from tclab.model import UNREADABLE, Chain, Config, decode
+
+_CHILD = "tclab.capturing.machine_code.foreign_child"
+_SRC = Path(__file__).resolve().parents[2]
+#: Seconds for PyTorch to start, and for each kernel.
+_START_SECONDS, _KERNEL_SECONDS = 120, 60
+#: The most kernels to compile for one page.
+_MOST_KERNELS = 20
+# # NVIDIA H200 : 2
+_DEVICE = re.compile(r"^# GPU Hardware Info: \n# (?P<device>[^\n]+?) : \d+", re.MULTILINE)
+# 'device': DeviceProperties(type='cuda', index=0, multi_processor_count=132, cc=90, major=9
+_CAPABILITY = re.compile(r"DeviceProperties\(type='cuda',[^)]*?\bcc=(\d+)")
+
+
+@dataclass(frozen=True)
+class KernelSource:
+    """The source of a Triton kernel in the output code of a job. `file` is the name of the kernel's
+    file, by which a profile names it; `device` is the GPU for which it was compiled, or ''.
+    """
+
+    name: str
+    source: str
+    file: str
+    device: str
+
+
+def read_sources(trace: Trace, graphs: Sequence[ReadGraph]) -> Iterator[KernelSource]:
+    """Yield the source of each Triton kernel of a process."""
+    headers = (_DEVICE.search(event.payload) for event in trace.select("fx_graph_runnable"))
+    device = next((match["device"] for match in headers if match), "")
+    for read in {id(each.unit): each for each in graphs}.values():
+        sources = read.unit.output.triton_sources()
+        for file, name in read.graph.files.items():
+            if name in sources:
+                yield KernelSource(name, sources[name], file, device)
+
+
+def compile_launched(
+    wanted: Sequence[str],
+    sources: Sequence[KernelSource],
+    launched: Mapping[str, Config],
+) -> tuple[list[Chain], list[str]]:
+    """Return the stages of each kernel that has one of the `wanted` texts in its name, and remarks
+    on those that are not compiled. `launched` maps the name of a kernel's file to its configuration
+    in a profile. Raises BadRequest if there is no such kernel, or if Triton is not installed.
+    """
+    named = [each for each in sources if any(text in each.name for text in wanted)]
+    found = list({each.file: each for each in named if each.file in launched}.values())
+    if not found:
+        raise _nothing_to_compile(wanted, sources, named)
+    if missing := [name for name in ("torch", "triton") if find_spec(name) is None]:
+        step = f"install {' and '.join(missing)}, or leave --stages out"
+        raise BadRequest("--stages", f"{' and '.join(missing)} are not installed", step)
+    chains, remarks = [], []
+    for answer in _ask([_question(each, launched[each.file]) for each in found[:_MOST_KERNELS]]):
+        try:
+            chains.append(_read_chain(answer["chain"]))
+        except KeyError:
+            remarks.append(f"{answer.get('place')}: {answer.get('cause')}")
+    if (number := len(found) - _MOST_KERNELS) > 0:
+        remarks.append(f"--stages: {number} kernels after the first {_MOST_KERNELS} are left out")
+    return chains, remarks
+
+
+def _read_chain(data: Any) -> Chain:
+    """Return the chain that the child wrote. Raises TypeError for anything else."""
+    chain = decode(data)
+    if not isinstance(chain, Chain):
+        raise TypeError("the child wrote no chain")
+    return chain
+
+
+def _nothing_to_compile(
+    wanted: Sequence[str], sources: Sequence[KernelSource], named: Sequence[KernelSource]
+) -> BadRequest:
+    place = f"--stages {', '.join(wanted)}"
+    if not sources:
+        cause, step = "the traces have no Triton kernel", "open the trace of a job on a GPU"
+    elif not named:
+        cause, step = "no Triton kernel of the job has this in its name", "see the page's kernels"
+    else:
+        cause = f"no profile beside the trace says how {named[0].name} was launched"
+        step = "open a profile of the same run, exported with record_shapes=True, beside the trace"
+    return BadRequest(place, cause, step)
+
+
+def _question(kernel: KernelSource, config: Config) -> dict[str, object]:
+    target = targets.find_by_device(kernel.device)
+    capability = _CAPABILITY.search(kernel.source)
+    by_capability = f"sm_{capability[1]}" if capability else ""
+    return {
+        "name": kernel.name,
+        "source": kernel.source,
+        "constants": dict(config.constants),
+        "num_warps": config.num_warps,
+        "num_stages": config.num_stages,
+        "target": target.name if target else by_capability,
+    }
+
+
+def _ask(kernels: Sequence[Mapping[str, object]]) -> Iterator[Mapping[str, Any]]:
+    """Yield the child's answer for each kernel. A kernel without an answer took too long, or ended
+    the child.
+    """
+    with tempfile.TemporaryDirectory(prefix="tclab-") as folder:
+        path = os.pathsep.join(filter(None, (str(_SRC), os.environ.get("PYTHONPATH"))))
+        caches = {"TORCHINDUCTOR_CACHE_DIR": folder, "TRITON_CACHE_DIR": f"{folder}/triton"}
+        environment = {**os.environ, **caches, "PYTHONPATH": path}
+        seconds = _START_SECONDS + _KERNEL_SECONDS * len(kernels)
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", _CHILD], input=json.dumps(kernels).encode(),
+                capture_output=True, env=environment, timeout=seconds, check=False,
+            )  # fmt: skip
+            output = done.stdout
+        except subprocess.TimeoutExpired as error:
+            output = error.stdout or b""
+    answers = output.decode("utf-8", "replace").splitlines()
+    for kernel, answer in zip(kernels, [*answers, *[""] * len(kernels)]):
+        try:
+            yield json.loads(answer)
+        except UNREADABLE:
+            yield {"place": f"kernel {kernel['name']}", "cause": "its compile did not end"}
