@@ -22,7 +22,7 @@ from tclab.errors import BadRequest
 from tclab.jobs.graphs import ReadGraph
 from tclab.model import UNREADABLE, Chain, Config, decode
 
-_CHILD = "tclab.capturing.machine_code.foreign_child"
+_CHILD = "tclab.capturing.target.foreign_kernels"
 _SRC = Path(__file__).resolve().parents[2]
 #: Seconds for PyTorch to start, and for each kernel.
 _START_SECONDS, _KERNEL_SECONDS = 120, 60

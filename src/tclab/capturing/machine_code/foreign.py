@@ -10,9 +10,9 @@ text names, so each name must be a value of the kernel, or an operation of Trito
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Mapping
-from typing import Any
+from collections.abc import Container
 
+from tclab.capturing.torch_private import autotuners
 from tclab.errors import CaptureError
 
 _HINTS = "torch._inductor.runtime.hints"
@@ -189,23 +189,11 @@ class _Checker:
             raise self.refuse("it calls with arguments that are not written", call)
 
 
-def check_operations(name: str, named: list[tuple[str, str]], modules: Mapping[str, Any]) -> None:
-    """Check that each operation that a kernel names is one of Triton's in this installation.
-    `modules` has the module of each name in OPERATIONS. Raises CaptureError for any other function.
+def check_operations(name: str, named: list[tuple[str, str]]) -> None:
+    """Check that each operation that a kernel names is one of Triton's in this installation. Raises
+    CaptureError for any other function.
     """
+    modules = autotuners.operation_modules()
     for module, operation in named:
-        if not _is_operation(getattr(modules[module], operation, None)):
+        if not autotuners.is_operation(getattr(modules[module], operation, None)):
             raise _Checker(name).refuse(f"{module}.{operation} is no operation of Triton's")
-
-
-def _is_operation(value: object) -> bool:
-    """Return whether a value is an operation or a type of Triton's."""
-    from triton.language import constexpr, core, dtype
-    from triton.runtime import JITFunction
-
-    if isinstance(value, (JITFunction, dtype)) or core.is_builtin(value):
-        return True
-    # stubs, which Triton replaces by operations of the GPU's own library
-    if getattr(value, "__module__", "") == "triton.language.extra.libdevice":
-        return True
-    return any(value is each for each in (constexpr, core.range, core.static_range))

@@ -23,6 +23,8 @@ NAMES = (
         "StaticTritonCompileResult.can_statically_launch",
         "a kernel is not loaded",
     ),
+    Private("torch._inductor.runtime", "triton_helpers", "what a kernel may call"),
+    Private("triton.runtime", "JITFunction", "what a kernel may call", TRITON),
     Private("triton.backends.nvidia", "__path__", "where NVIDIA's tools lie", TRITON),
 )
 
@@ -51,6 +53,32 @@ def compile_config(autotuner: Any, config: Any) -> Any:
     launcher = triton_heuristics.StaticTritonCompileResult
     with mock.patch.object(launcher, "can_statically_launch", return_value=None):
         return autotuner._precompile_config(config).kernel
+
+
+def operation_modules() -> dict[str, Any]:
+    """Return the modules whose operations Inductor's kernels call, by their names in a kernel."""
+    import triton.language
+    from torch._inductor.runtime import triton_helpers
+
+    return {
+        "tl": triton.language,
+        "triton_helpers": triton_helpers,
+        "libdevice": triton_helpers.libdevice,
+        "tl_math": triton_helpers.math,
+    }
+
+
+def is_operation(value: object) -> bool:
+    """Return whether a value is an operation or a type of Triton's."""
+    from triton.language import constexpr, core, dtype
+    from triton.runtime import JITFunction
+
+    if isinstance(value, (JITFunction, dtype)) or core.is_builtin(value):
+        return True
+    # stubs, which Triton replaces by operations of the GPU's own library
+    if getattr(value, "__module__", "") == "triton.language.extra.libdevice":
+        return True
+    return any(value is each for each in (constexpr, core.range, core.static_range))
 
 
 def tool_path(name: str) -> Path:

@@ -1,6 +1,6 @@
 """Compile kernels of a foreign trace for a GPU that is not here, in a process of its own.
 
-``python -m tclab.capturing.machine_code.foreign_child`` reads a JSON list of kernels, and writes a
+``python -m tclab.capturing.target.foreign_kernels`` reads a JSON list of kernels, and writes a
 JSON list with a chain or an error for each: the kernel's source, linked line by line to its stages
 down to SASS. Each kernel is compiled with the configuration that a profile names.
 """
@@ -15,8 +15,6 @@ from dataclasses import replace
 from typing import Any
 
 import triton as _triton
-import triton.language as tl
-from torch._inductor.runtime import triton_helpers
 
 from tclab.capturing.chain.facts import collect_facts
 from tclab.capturing.chain.machine import machine_panes
@@ -35,11 +33,7 @@ def _compile(kernel: Mapping[str, Any]) -> Chain:
     named = foreign.check_source(name, source)
     target = get(kernel["target"])
     with stand_in.fake_gpu(target):
-        modules = {
-            "tl": tl, "triton_helpers": triton_helpers,
-            "libdevice": triton_helpers.libdevice, "tl_math": triton_helpers.math,
-        }  # fmt: skip
-        foreign.check_operations(name, named, modules)
+        foreign.check_operations(name, named)
         return _chain(name, source, kernel, target)
 
 
