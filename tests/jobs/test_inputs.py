@@ -62,6 +62,32 @@ def job_of(folder: Path, text: str) -> Path:
     return folder
 
 
+def at(clock: str) -> str:
+    """The text of a log whose records were all written at a time."""
+    return "".join(RECORDS).replace("03:02:44", clock)
+
+
+@pytest.mark.parametrize(
+    ("clocks", "jobs"),
+    [
+        ({"a": ("03:00:00", "03:00:09"), "b": ("03:00:05", "03:01:00")}, 1),
+        ({"a": ("03:00:00", "03:00:09"), "b": ("03:10:00", "03:11:00")}, 2),
+        ({"c": ("03:00:00", "03:00:09"), "a": ("03:10:00", "03:11:00"),
+          "b": ("03:10:05", "03:10:06"), "d": ("04:00:00", "04:00:00")}, 3),
+    ],
+)  # fmt: skip
+def test_two_jobs_in_one_folder_are_told(
+    tmp_path: Path, clocks: dict[str, tuple[str, str]], jobs: int
+) -> None:
+    for name, (began, ended) in clocks.items():
+        (tmp_path / f"{name}.log").write_text(at(began) + at(ended), encoding="utf-8")
+    told = [each for each in open_job([tmp_path]).remarks if "in one folder" in each]
+    assert len(told) == (jobs > 1)
+    assert all(each.startswith(f"{jobs} jobs in one folder") for each in told)
+    files = [tmp_path / f"{name}.log" for name in clocks]
+    assert not [each for each in open_job(files).remarks if "in one folder" in each]
+
+
 def test_a_log_is_read_record_by_record(tmp_path: Path) -> None:
     job = open_job([job_of(tmp_path, "".join(RECORDS))])
     (process,) = job.processes

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from tclab.jobs import open_job
+from tclab.render.job import tables
 from tests.jobs.test_inputs import LOG, in_frame, record
 
 TRACED = """class GraphModule(torch.nn.Module):
@@ -101,4 +102,12 @@ def test_a_graph_has_the_name_that_vllm_gives_its_part(tmp_path: Path) -> None:
     parts = [each.part for each in process.graphs]
     assert parts == ["submod_0, sizes 1 to 8192", "submod_2, size 1"]
     assert "written by vLLM, piecewise" in job.remarks
+    table = tables.graphs(job.processes)
+    assert [row[table.columns.index("part")] for row in table.rows] == parts
+    assert "part" not in tables.graphs([]).columns
+    (stages,) = open_job([tmp_path], stages=True).stages
+    titles = [pane.title for pane in stages.chain.panes if pane.stage == "post_grad"]
+    assert titles == [
+        "Graph after the post-grad passes, inference, submod_0, sizes 1 to 8192, and 1 equal to it",
+    ]  # fmt: skip
     assert process.records == len(text)

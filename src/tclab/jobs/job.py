@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +39,14 @@ _WHOLE_PATHS = ("/", "<tmp>/", "~/")
 
 @dataclass
 class _InputsRead:
-    """The inputs that were read so far. `others` says of each other file why it was not read.
-    `variables` are the environment variables in the traces. With `snapshots`, a snapshot of each
-    process is taken; with `stages`, the stages of each compile are read. `kernels` are texts in the
-    names of kernels to compile down to instructions.
+    """The inputs that were read so far. `folders` has the processes of each path. `others` says of
+    each other file why it was not read. `variables` are the environment variables in the traces.
+    With `snapshots`, a snapshot of each process is taken; with `stages`, the stages of each compile
+    are read. `kernels` are texts in the names of kernels to compile down to instructions.
     """
 
     processes: list[ReadProcess] = field(default_factory=list)
+    folders: list[list[ReadProcess]] = field(default_factory=list)
     profiles: list[inputs.Profile] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
     variables: dict[str, str] = field(default_factory=dict)
@@ -69,7 +71,7 @@ def open_job(
     read = _InputsRead(snapshots=snapshots, stages=stages, kernels=kernels)
     same_name = Counter(path.name for path in paths)
     for path in paths:
-        before = len(read.processes) + len(read.profiles)
+        before, first = len(read.processes) + len(read.profiles), len(read.processes)
         title = path.name if same_name[path.name] == 1 else str(path)
         for each in inputs.find_inputs(path):
             if path.is_file() and each.name == path.name:
@@ -78,6 +80,7 @@ def open_job(
                 _read_input(each, f"{title}/{each.name}" if len(paths) > 1 else each.name, read)
         if len(read.processes) + len(read.profiles) == before:
             raise inputs.no_trace(path)
+        read.folders.append(read.processes[first:])
     return _build_job(read, ", ".join(path.name or str(path) for path in paths))
 
 
@@ -171,11 +174,29 @@ def _remarks(
     known = [each.rank for each in processes if each.rank is not None]
     if missing := sorted(set(range(min(max(known, default=-1), _MOST_RANKS) + 1)) - set(known)):
         yield f"no trace of rank {', '.join(map(str, missing))}"
+    apart = [note for folder in read.folders for note in _note_jobs_apart(folder)]
+    yield from apart
     for rank, number in Counter(known).items():
-        if number > 1:
+        if number > 1 and not apart:
             yield f"{number} traces of rank {rank}: more than one job, or one that began again"
     for framework in dict.fromkeys(name for each in processes for name in each.frameworks):
         yield f"written by {framework}"
+
+
+def _note_jobs_apart(folder: Sequence[ReadProcess]) -> Iterator[str]:
+    """Yield a remark if some processes of a folder had written their last record before all others
+    wrote their first.
+    """
+    timed = sorted((p for p in folder if p.began <= p.ended), key=lambda process: process.began)
+    ends = list(accumulate((process.ended for process in timed), max))
+    later = [n for n in range(1, len(timed)) if timed[n].began > ends[n - 1]]
+    if later:
+        names = ", ".join(process.process.name for process in timed[later[0] :])
+        yield (
+            f"{len(later) + 1} jobs in one folder, or one job whose processes compiled one after "
+            f"the other: the traces before {names} had ended when this began. Open a folder for "
+            "each run, to compare them"
+        )
 
 
 def _shorten_paths(job: Job) -> Job:

@@ -56,13 +56,15 @@ Parts = Mapping[str, tuple[str, str]]
 class ReadProcess:
     """A process, and the parts of the key of each of its look-ups, in the order of the look-ups.
     `stages` are those of its compiles, and `sources` those of its Triton kernels, if they were
-    asked for.
+    asked for. `began` and `ended` are the times of its first and last record, as in the log.
     """
 
     process: JobProcess
     parts: tuple[Parts, ...]
     stages: tuple[JobStages, ...] = ()
     sources: tuple[KernelSource, ...] = ()
+    began: str = ""
+    ended: str = ""
 
 
 def read_process(
@@ -97,6 +99,8 @@ def read_process(
         tuple(parts for _, parts in lookups),
         tuple(read_stages(trace, graphs)) if stages else (),
         tuple(read_sources(trace, graphs)) if sources else (),
+        log.began,
+        log.ended,
     )
 
 

@@ -99,7 +99,7 @@ def _add_compile(old: JobStages, new: JobStages) -> JobStages:
 
 
 def _output_code(read: Sequence[ReadGraph]) -> Iterator[Listing]:
-    for each in {id(each.unit): each for each in read}.values():
+    for each, *_ in _group_equal(read):
         if each.unit.wrapper:
             yield replace(each.unit.wrapper, links={})
 
@@ -145,14 +145,23 @@ def _read_panes(
         listing, sources = list_graph(event.payload, stage)
         panes.append(listing)
         lines |= {(line.file, line.line): line for line in sources.values()}
-    for number, each in enumerate({id(each.unit): each for each in read}.values()):
+    for number, (each, *equal) in enumerate(_group_equal(read)):
         graph, suffix = each.unit.output.graph, each.unit.title_suffix
         suffix += f", {each.graph.part}" if each.graph.part else ""
+        suffix += f", and {len(equal)} equal to it" if equal else ""
         if graph is not None:
             panes.append(_graph_pane(graph, number, suffix))
             lines |= {(n.source.file, n.source.line): n.source for n in graph.nodes if n.source}
         panes += [_kernel_pane(kernel, each, number) for kernel in each.unit.kernels]
     return panes, lines
+
+
+def _group_equal(read: Sequence[ReadGraph]) -> Iterable[list[ReadGraph]]:
+    """Group the graphs that were read once because they are equal."""
+    groups: dict[int, list[ReadGraph]] = defaultdict(list)
+    for each in read:
+        groups[id(each.unit)].append(each)
+    return groups.values()
 
 
 def _graph_pane(graph: Graph, number: int, suffix: str) -> Listing:

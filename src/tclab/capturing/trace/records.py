@@ -24,7 +24,7 @@ _CONTEXT_KEYS = {
     *("compiled_autograd_id", "subgraph_name", "pathname", "lineno", "timestamp", "thread"),
 }
 # V1126 03:02:44.762000 600 torch/_dynamo/utils.py:2126] {"chromium_event": {}, "frame_id": 0}
-_HEADER = re.compile(r"^[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ [^\]]*\] ?(?P<json>.*)$")
+_HEADER = re.compile(r"^[VIWEC](?P<time>\d{4} \d\d:\d\d:\d\d\.\d{6}) +\d+ [^\]]*\] ?(?P<json>.*)$")
 # utils_device.CURRENT_DEVICE == None    # _dynamo/output_graph.py:1122 in init_ambient_guards
 _TORCH_FILE = re.compile(r"# ((?:_\w+|autograd|distributed|fx|nn|optim|utils)/[\w/]+\.py):\d+ in ")
 #: The record that says which nodes a kernel computes, where INDUCTOR_PROVENANCE asked for it.
@@ -98,7 +98,8 @@ class Log:
     `rank` is the rank of the process, None outside of torch.distributed. `counts` maps a name to
     the number of records with this name. `unread` maps a reason to the number of records that could
     not be read for it. `files` maps the numbers that records use for files to the files' names.
-    `read` has the names of the records that become events.
+    `read` has the names of the records that become events. `began` and `ended` are the month, day
+    and time of the first and of the last record, such as ``1126 03:02:44.762000``.
     """
 
     trace: Trace = field(default_factory=Trace)
@@ -107,6 +108,8 @@ class Log:
     unread: Counter[str] = field(default_factory=Counter)
     files: dict[int, str] = field(default_factory=dict)
     read: frozenset[str] = _READ
+    began: str = ""
+    ended: str = ""
     _texts: dict[str, str] = field(default_factory=dict, repr=False)
 
     def add(self, header: str, payload: str) -> None:
@@ -192,7 +195,7 @@ def read_log(lines: Iterable[str], *, all_graphs: bool = False) -> Log:
     """
     log = Log(read=_READ | _AOT_GRAPHS if all_graphs else _READ)
     try:
-        for header, payload in _split_records(lines, log.unread):
+        for header, payload in _split_records(lines, log):
             log.add(header, payload)
     except (OSError, EOFError, zlib.error):  # a compressed log was cut off
         log.unread["the rest, since the file is damaged"] += 1
@@ -201,8 +204,10 @@ def read_log(lines: Iterable[str], *, all_graphs: bool = False) -> Log:
     return log
 
 
-def _split_records(lines: Iterable[str], unread: Counter[str]) -> Iterator[tuple[str, str]]:
-    """Yield the JSON and the payload of each record. Count the lines that belong to no record."""
+def _split_records(lines: Iterable[str], log: Log) -> Iterator[tuple[str, str]]:
+    """Yield the JSON and the payload of each record. Note in the log when its records were written,
+    and count the lines that belong to no record.
+    """
     header: str | None = None
     payload: list[str] = []
     for line in lines:
@@ -212,8 +217,9 @@ def _split_records(lines: Iterable[str], unread: Counter[str]) -> Iterator[tuple
             if header is not None:
                 yield header, "".join(payload).removesuffix("\n")
             header, payload = match["json"], []
+            log.began, log.ended = log.began or match["time"], match["time"]
         elif line.strip():
-            unread["a line outside of any record"] += 1
+            log.unread["a line outside of any record"] += 1
     if header is not None:
         yield header, "".join(payload).removesuffix("\n")
 

@@ -111,12 +111,12 @@ def phases(processes: Sequence[JobProcess]) -> Table:
 def graphs(processes: Sequence[JobProcess]) -> Table:
     """Return a table of the graphs that Inductor compiled or loaded from a cache."""
     rows = [
-        (process_label(process), graph.compile_id, graph.direction or None,
+        (process_label(process), graph.compile_id, graph.part or None, graph.direction or None,
          len(graph.kernels), graph.library_calls, _lines_text(graph.lines))
         for process in processes
         for graph in process.graphs
     ]  # fmt: skip
-    columns = ("process", "compile", "direction", "kernels", "library calls", "lines")
+    columns = ("process", "compile", "part", "direction", "kernels", "library calls", "lines")
     table = Table("graphs", "graphs", columns, tuple(rows))
     return _without_columns(table, "process" if len(processes) == 1 else "")
 
