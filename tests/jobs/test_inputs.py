@@ -15,10 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tclab.capturing.read.times import PhaseTimes, read_compile_time
 from tclab.capturing.trace.records import read_log
 from tclab.errors import BadRequest
 from tclab.jobs import inputs, open_job
 from tclab.jobs.process import read_process
+from tclab.model import CompileTime
 from tclab.render.job import page
 
 HEAD = "V1126 03:02:44.762000 600 torch/_dynamo/convert_frame.py:276] "
@@ -172,7 +174,7 @@ def test_cut_and_shuffled_records_are_read_or_counted(cut: int, seed: int, noise
     random.Random(seed).shuffle(records)
     text = "".join(records)[: -cut or None]
     log = read_log(io.StringIO(text, newline="\n"))
-    process = read_process("log", log).process
+    process = read_process("log", log, CompileTime()).process
     heads = sum(line.startswith(HEAD[:5]) and "] " in line for line in text.split("\n"))
     assert process.records + sum(process.unread.values()) <= heads + text.count("\n") + 1
     assert process.records <= len(RECORDS)
@@ -248,11 +250,29 @@ def test_the_memory_for_many_records_is_bounded() -> None:
     assert peak(20_000) < 1.2 * peak(2_000) + 50_000
 
 
+def test_phases_and_metrics_are_not_kept() -> None:
+    """A long job has millions of phases, and of each compile more than a hundred metrics."""
+    many = {f"field_{n}": "x" * 1_000 for n in range(100)}
+
+    def lines(records: int) -> Iterator[str]:
+        for _ in range(records):
+            yield from "".join(RECORDS[3:5]).splitlines(keepends=True)
+        yield record(in_frame(compilation_metrics={**METRICS, **many}))
+
+    times = PhaseTimes()
+    log = read_log(lines(500), on_phase=times.add)
+    assert log.counts["chromium_event"] == 1_000
+    (metrics, _) = log.trace.events
+    assert metrics.name == "compilation_metrics" and {*metrics.data} == {*METRICS}
+    assert times.compile_time() == read_compile_time(read_log(lines(500)).trace)
+    assert times.compile_time().compiles == 500
+
+
 def test_the_memory_for_repeated_records_is_small(tmp_path: Path) -> None:
     def peak(times: int) -> int:
         tracemalloc.start()
         log = read_log(line for _ in range(times) for line in RECORDS_AS_LINES)
-        read_process("log", log)
+        read_process("log", log, CompileTime())
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return most

@@ -12,6 +12,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from tclab.capturing.read.times import PhaseTimes
 from tclab.capturing.trace.records import Log, read_log
 from tclab.compare.identity import failed_guards
 from tclab.findings.jobs import find_in_job
@@ -89,10 +90,11 @@ def _read_input(file: inputs.Input, name: str, read: _InputsRead) -> None:
         text = file.text()
         kind = inputs.kind_of(text)
         if kind == "trace":
-            log = read_log(text, all_graphs=read.snapshots or read.stages)
+            times, all_graphs = PhaseTimes(), read.snapshots or read.stages
+            log = read_log(text, all_graphs=all_graphs, on_phase=times.add)
             wanted = {"snapshot": read.snapshots, "stages": read.stages}
-            process = read_process(name, log, **wanted, sources=bool(read.kernels))
-            read.processes.append(process)
+            wanted["sources"] = bool(read.kernels)
+            read.processes.append(read_process(name, log, times.compile_time(), **wanted))
             read.variables.update(_read_variables(log))
         elif kind == "profile":
             read.profiles.append(inputs.read_profile(name, text))

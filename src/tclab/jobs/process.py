@@ -17,7 +17,6 @@ from tclab.capturing.read.frames import (
 )
 from tclab.capturing.read.recompiles import read_recompiles
 from tclab.capturing.read.stages import Stages
-from tclab.capturing.read.times import read_compile_time
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
 from tclab.capturing.trace.records import Log
@@ -27,6 +26,7 @@ from tclab.jobs.machine_code import KernelSource, read_sources
 from tclab.jobs.stages import read_stages
 from tclab.model import (
     CacheLookup,
+    CompileTime,
     JobCompile,
     JobProcess,
     JobStages,
@@ -68,7 +68,13 @@ class ReadProcess:
 
 
 def read_process(
-    name: str, log: Log, *, snapshot: bool = False, stages: bool = False, sources: bool = False
+    name: str,
+    log: Log,
+    compile_time: CompileTime,
+    *,
+    snapshot: bool = False,
+    stages: bool = False,
+    sources: bool = False,
 ) -> ReadProcess:
     """Return what the log of one process says. With `snapshot` or `stages`, the process has a
     snapshot or the stages of its compiles, for which the log must have been read with AOTAutograd's
@@ -87,7 +93,7 @@ def read_process(
             recompiles=read_recompiles(trace),
             graphs=tuple(each.graph for each in graphs),
             lookups=tuple(lookup for lookup, _ in lookups),
-            compile_time=read_compile_time(trace),
+            compile_time=compile_time,
             cuda_graph_skips=cuda_graph_skips(trace),
             collectives=tuple(e.payload for e in trace.select("inductor_collective_schedule")),
             frameworks=tuple(title for key, title in _FRAMEWORKS.items() if log.counts[key]),

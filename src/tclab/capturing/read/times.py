@@ -41,33 +41,53 @@ _PHASES = {
     "CacheBase.get_system.triton_key": "Hashing Triton's sources, once a process",
     "inductor_codecache_torch_key": "Hashing PyTorch's sources, once a process",
 }
+#: The events that begin the compile of a frame or of a backward graph.
+_COMPILES = ("dynamo", "entire_backward_compile")
 #: The beginning and the length of a phase in seconds, and the name of the phase.
 Span = tuple[float, float, str]
 
 _AUTOTUNING_SUFFIXES = ("_template_autotuning", "_template_precompiling")
 
 
-def read_compile_time(trace: Trace) -> CompileTime:
-    """Return the seconds of each phase, without the time of inner phases, in the order of
-    `_PHASES`.
+class PhaseTimes:
+    """Sums the seconds of each phase from Chrome's events, one after the other. A log of a long job
+    has millions of them, which need not be kept.
     """
-    seconds: dict[str, float] = defaultdict(float)
-    counts: dict[str, int] = defaultdict(int)
-    stacks: dict[object, list[tuple[str, str]]] = defaultdict(list)
-    last: dict[object, float] = {}
-    for event in trace.select(names.CHROME):
-        data = event.data
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, float] = defaultdict(float)
+        self._counts: dict[str, int] = defaultdict(int)
+        self._stacks: dict[object, list[tuple[str, str]]] = defaultdict(list)
+        self._last: dict[object, float] = {}
+        self._compiles = 0  # frames and backward graphs
+
+    def add(self, data: ChromeEvent) -> None:
+        """Add the next event."""
         if data.get("ph") not in ("B", "E"):
-            continue
+            return
+        self._compiles += data["ph"] == "B" and data["name"] in _COMPILES
         thread = data.get("pid"), data.get("tid")
-        stack, now = stacks[thread], data["ts"] / 1e6
+        stack, now = self._stacks[thread], data["ts"] / 1e6
         if stack and stack[-1][1]:
-            seconds[stack[-1][1]] += now - last[thread]
-        last[thread] = now
-        _enter_or_leave(stack, data, counts)
-    order = [phase for phase in dict.fromkeys(_PHASES.values()) if phase in seconds]
-    phases = tuple(Phase(phase, counts[phase], seconds[phase]) for phase in order)
-    return CompileTime(phases, _count_compiles(trace))
+            self._seconds[stack[-1][1]] += now - self._last[thread]
+        self._last[thread] = now
+        _enter_or_leave(stack, data, self._counts)
+
+    def compile_time(self) -> CompileTime:
+        """Return the seconds of each phase, without the time of inner phases, in the order of
+        `_PHASES`.
+        """
+        order = [phase for phase in dict.fromkeys(_PHASES.values()) if phase in self._seconds]
+        phases = (Phase(phase, self._counts[phase], self._seconds[phase]) for phase in order)
+        return CompileTime(tuple(phases), self._compiles)
+
+
+def read_compile_time(trace: Trace) -> CompileTime:
+    """Return the seconds of each phase, without the time of inner phases."""
+    times = PhaseTimes()
+    for event in trace.select(names.CHROME):
+        times.add(event.data)
+    return times.compile_time()
 
 
 def read_timeline(trace: Trace) -> Chart:
@@ -118,12 +138,6 @@ def _draw_timeline(spans: list[Span]) -> Chart:
         style="span",
         caption="Phases shorter than a hundredth of the whole are left out.",
     )
-
-
-def _count_compiles(trace: Trace) -> int:
-    """Return the number of frames and backward graphs that were compiled."""
-    begun_events = [e.data["name"] for e in trace.select(names.CHROME) if e.data.get("ph") == "B"]
-    return begun_events.count("dynamo") + begun_events.count("entire_backward_compile")
 
 
 def _enter_or_leave(

@@ -17,6 +17,7 @@ from typing import Any
 
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Event, Trace
+from tclab.capturing.trace.names import ChromeEvent
 
 #: Metadata keys of a record that give its context; the other key is its name.
 _CONTEXT_KEYS = {
@@ -51,6 +52,11 @@ _WRAPPERS = ("artifact", "graph_dump")
 _NUMBERS = (
     *("entire_frame_compile_time_s", "duration_us", "backend_compile_time_s"),
     *("guard_count", "graph_op_count", "co_firstlineno"),
+)
+#: The fields that are kept of the metrics, of which a compile has more than a hundred.
+_METRICS_FIELDS = (
+    *(*_NUMBERS, "co_name", "co_filename", "fail_type", "fail_reason"),
+    *("cudagraph_skip_reason", "pytorch_version"),
 )
 _METRICS = (names.METRICS, "bwd_compilation_metrics")
 #: The fields that are kept of an event for Chrome's trace viewer, because there are many such
@@ -98,8 +104,10 @@ class Log:
     `rank` is the rank of the process, None outside of torch.distributed. `counts` maps a name to
     the number of records with this name. `unread` maps a reason to the number of records that could
     not be read for it. `files` maps the numbers that records use for files to the files' names.
-    `read` has the names of the records that become events. `began` and `ended` are the month, day
-    and time of the first and of the last record, such as ``1126 03:02:44.762000``.
+    `read` has the names of the records that become events. With `on_phase`, the events for Chrome's
+    trace viewer go to it and are not kept, because a long job has millions of them. `began` and
+    `ended` are the month, day and time of the first and of the last record, such as
+    ``1126 03:02:44.762000``.
     """
 
     trace: Trace = field(default_factory=Trace)
@@ -108,6 +116,7 @@ class Log:
     unread: Counter[str] = field(default_factory=Counter)
     files: dict[int, str] = field(default_factory=dict)
     read: frozenset[str] = _READ
+    on_phase: Callable[[ChromeEvent], None] | None = None
     began: str = ""
     ended: str = ""
     _texts: dict[str, str] = field(default_factory=dict, repr=False)
@@ -145,7 +154,10 @@ class Log:
         event = self.trace.events.pop()
         if not _has_fields(event):
             raise TypeError(name)
-        self.trace.events.append(_shorten(event))
+        if event.name == names.CHROME and self.on_phase:
+            self.on_phase(event.data)
+        else:
+            self.trace.events.append(_shorten(event))
         self.counts[name] += 1
 
 
@@ -159,6 +171,9 @@ def _shorten(event: Event[Any]) -> Event[Any]:
     if event.name == _KERNEL_NODES:
         nodes = _read_kernel_nodes(event.payload)
         return replace(event, name=names.KERNEL_NODES, data=nodes)
+    if event.name in _METRICS:
+        data = {key: event.data[key] for key in _METRICS_FIELDS if key in event.data}
+        return replace(event, data=data)
     new_name = _NEWER_NAMES.get(event.name)
     return replace(event, name=new_name) if new_name else event
 
@@ -189,11 +204,17 @@ def _has_fields(event: Event[Any]) -> bool:
     return True
 
 
-def read_log(lines: Iterable[str], *, all_graphs: bool = False) -> Log:
+def read_log(
+    lines: Iterable[str],
+    *,
+    all_graphs: bool = False,
+    on_phase: Callable[[ChromeEvent], None] | None = None,
+) -> Log:
     """Read the lines of a log. The log may be cut off, and it may contain records that PyTorch did
-    not write. With `all_graphs`, AOTAutograd's graphs are among the events.
+    not write. With `all_graphs`, AOTAutograd's graphs are among the events. With `on_phase`, the
+    events for Chrome's trace viewer go to it and are not kept.
     """
-    log = Log(read=_READ | _AOT_GRAPHS if all_graphs else _READ)
+    log = Log(read=_READ | _AOT_GRAPHS if all_graphs else _READ, on_phase=on_phase)
     try:
         for header, payload in _split_records(lines, log):
             log.add(header, payload)
