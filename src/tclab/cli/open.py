@@ -4,13 +4,15 @@ most important first.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import webbrowser
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
@@ -102,6 +104,7 @@ def open_command(
         elif not paths:
             step = "name a folder that TORCH_TRACE wrote, or -- and a command"
             raise BadRequest("tclab open", "there is nothing to open", step)
+        context.with_resource(_without_collector())
         wanted = {"snapshots": format_ == "json", "stages": format_ == "html"}
         job = open_job(paths, **wanted, kernels=kernels)
     except _NothingWritten as problem:
@@ -119,6 +122,20 @@ def open_command(
     if open_ and output is not None:
         webbrowser.open(output.resolve().as_uri())
     context.exit(status)
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Work without Python's search for circles of objects. What is read has none, and the search
+    takes a tenth of the time.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _write_page(job: Job, output: Path) -> None:

@@ -33,10 +33,10 @@ _NEWLINE = re.compile("\r\n?")
 #: than `str.translate`.
 _UNCLEAN = re.compile(f"[{re.escape(''.join(map(chr, _CONTROL)))}\ud800-\udfff]")
 
-_ENTITIES = str.maketrans(
-    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
-    | {"`": "&#96;", "~": "&#126;"}
-)  # fmt: skip
+#: The ampersand comes first, since the other entities have one.
+_ENTITIES = {
+    "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;", "`": "&#96;", "~": "&#126;"
+}  # fmt: skip
 _SPECIAL = re.compile("[&<>\"'`~]")
 
 
@@ -52,7 +52,10 @@ def clean(text: str) -> str:
 def esc(text: object) -> Html:
     """Escape `text` for HTML content or a quoted attribute."""
     cleaned = clean(str(text))
-    return Html(cleaned.translate(_ENTITIES) if _SPECIAL.search(cleaned) else cleaned)
+    if _SPECIAL.search(cleaned):
+        for character, entity in _ENTITIES.items():  # much faster than `str.translate`
+            cleaned = cleaned.replace(character, entity)
+    return Html(cleaned)
 
 
 def allow_breaks(text: str, *patterns: re.Pattern[str]) -> Html:

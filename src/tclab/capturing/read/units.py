@@ -20,9 +20,10 @@ from tclab.model import Config, Configuration, FusionPairs, Graph, Kernel, Listi
 from tclab.text.scrub import scrub
 
 # # AOT ID: ['3_inference']
-_AOT_ID = re.compile(r"^# AOT ID: \['(\d+)_(\w+)'\]", re.MULTILINE)
+# Both patterns begin with a literal, for which a search is fast; what is behind must begin a line.
+_AOT_ID = re.compile(r"# AOT ID: (?<![^\n]# AOT ID: )\['(\d+)_(\w+)'\]")
 # # kernel path: <inductor-cache>/u7/cu77w6tnalyi3h7eo4v5pvlfzd3pjvufknu6rckbo3at3hzhorpc.py
-_KERNEL_PATH = re.compile(r"^# kernel path: .*\n", re.MULTILINE)
+_KERNEL_PATH = re.compile(r"# kernel path: (?<![^\n]# kernel path: ).*\n")
 
 _GRAPH = "inductor_post_grad_graph"
 #: Events that belong to the last post-grad graph before them.
