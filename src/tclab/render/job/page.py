@@ -27,7 +27,10 @@ _MOST_REMARKS = 12
 #: The beginning of the name of a table that is folded.
 _FOLDED_PREFIX = "other-"
 #: Section → its CSS class: long names of kernels may break anywhere, and guards need room.
-_CLASSES = {"kernels": "explain-kernels", "recompiles": "explain-last-wide"}
+_CLASSES = {
+    **dict.fromkeys(("kernels", "machine"), "explain-kernels"),
+    "recompiles": "explain-last-wide",
+}
 
 
 def html(job: Job) -> str:
