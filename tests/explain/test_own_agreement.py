@@ -226,6 +226,23 @@ class Canned(TrialRunner):
         return TrialResult("double backward")
 
 
+class PatternsAlone:
+    """Trials of a compile that fails in Inductor, and only with its patterns."""
+
+    request = None  # it is in no file, so no line can be changed
+
+    def run(self, remedy: Remedy) -> TrialResult:
+        options = remedy.options.get("options", {})
+        fails = remedy.backend == "inductor" and options.get("pattern_matcher", True)
+        return TrialResult(error="no") if fails else TrialResult(compiles={"m.py:1": 1})
+
+
+def test_a_pattern_of_inductor_that_fails_is_left_out():
+    found = failing.diagnose(PatternsAlone(), place="m.py:1")
+    assert found.stage == "Inductor" and "{'pattern_matcher': False}" in found.workaround
+    assert "max_fusion_size" in found.tried[0]
+
+
 def test_a_fault_of_the_backend_is_no_fault_of_the_object():
     error = RuntimeError("torch.compile with aot_autograd does not currently support double")
     named = subject.Subject("f", "f.py:f", lambda: None, list)
