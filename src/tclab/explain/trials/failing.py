@@ -169,14 +169,14 @@ def advise_larger_example(runner: TrialRunner, error: str, *, compiled: bool) ->
     if not _SPECIALISED.search(error):
         return ""
     for arguments in _DIMS:
-        result = runner.run(Remedy(compiled=compiled, arguments=arguments))
+        dim = arguments.removeprefix("two").strip()
+        larger = {"0": "batch 2 or more", "": "2 or more in every dimension"}
+        advice = f"{_CONSTANT} {larger.get(dim, f'2 or more in dimension {dim}')}"
+        result = runner.run(Remedy(advice, compiled=compiled, arguments=arguments))
         if result is None:
             return f"{_CONSTANT} 2 or more where it varies (not tried)"
         if not result.error:
-            dim = arguments.removeprefix("two").strip()
-            larger = {"0": "batch 2 or more", "": "2 or more in every dimension"}
-            more = larger.get(dim, f"2 or more in dimension {dim}")
-            return f"{_CONSTANT} {more}. Tried: with 2 it works"
+            return f"{advice}. Tried: with 2 it works"
     return ""
 
 
