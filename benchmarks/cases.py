@@ -1,12 +1,12 @@
 """Score whether `tclab explain` leads to the true cause, for small files with a known fault.
 
-``PYTHONPATH=src python -m benchmarks.cases [--symptoms] [--lines 25] [--jobs 2] [NAME…]`` runs
-``tclab explain`` on each file of ``tests/explain/cases`` in a process of its own, takes the first
-lines of what the terminal shows, and holds them against the file's head: every text after ``First
-screen has`` has to stand there (``||`` parts alternatives, ``at CODE`` means that line's number),
-none of those after ``Not``. A screen that ``--screens`` kept is read instead of run while neither
-tclab's code nor the file has changed. ``--symptoms`` asks PyTorch alone whether each file has its
-fault.
+``PYTHONPATH=src python -m benchmarks.cases [--symptoms] [--fixes] [--lines 25] [--jobs 2] [NAME…]``
+runs ``tclab explain`` on each file of ``tests/explain/cases`` in a process of its own, takes the
+first lines of what the terminal shows, and holds them against the file's head: every text after
+``First screen has`` has to stand there (``||`` parts alternatives, ``at CODE`` means that line's
+number), none of those after ``Not``. A screen that ``--screens`` kept is read instead of run while
+neither tclab's code nor the file has changed. ``--symptoms`` asks PyTorch alone whether each file
+has its fault, and ``--fixes`` whether each fix that a screen calls tried removes it.
 """
 
 from __future__ import annotations
@@ -96,10 +96,8 @@ def first_screen(case: Case, lines: int = 25) -> str:
     """Return the first lines that ``tclab explain`` prints of the case's file, in a process of its
     own.
     """
-    name, *options = case.explained
     with tempfile.TemporaryDirectory() as folder:
-        command = ["explain", f"{case.path}:{name}", *options, "-o", f"{folder}/report.html"]
-        child = PROCESSES.Process(target=_explain, args=(command, f"{folder}/screen"))
+        child = PROCESSES.Process(target=explain_case, args=(case, folder))
         child.start()
         child.join()
         return "\n".join(Path(folder, "screen").read_text().splitlines()[:lines])
@@ -125,13 +123,17 @@ def _code_digest(case: Case) -> str:
     return digest.hexdigest()[:8]
 
 
-def _explain(command: list[str], screen: str) -> None:
-    """Run the command line, with all its output in the file."""
-    file = os.open(screen, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+def explain_case(case: Case, folder: str) -> None:
+    """Run ``tclab explain`` on the case in this process and end it. All output goes to the file
+    `screen` of the folder.
+    """
+    file = os.open(f"{folder}/screen", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(file, 1)
     os.dup2(file, 2)
     os.environ |= {"COLUMNS": "200", "NO_COLOR": "1"}
-    sys.argv = ["tclab", *command]
+    name, *options = case.explained
+    sys.argv = ["tclab", "explain", f"{case.path}:{name}", *options]
+    sys.argv += ["-o", f"{folder}/report.html"]
 
     from tclab.__main__ import main as tclab
 
@@ -143,18 +145,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--symptoms", action="store_true")
+    parser.add_argument("--fixes", action="store_true")
     parser.add_argument("--lines", type=int, default=25)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--screens", type=Path, help="a folder for what the terminal showed")
     asked = parser.parse_args()
     chosen = cases(asked.names)
     if asked.symptoms:
-        from benchmarks.case_symptoms import has_symptom
+        from benchmarks.case_symptoms import Program, has_symptom
 
-        answers = [has_symptom(case) for case in chosen]
+        answers = [has_symptom(Program(case)) for case in chosen]
         for case, (holds, seen) in zip(chosen, answers):
             print(f"{case.path.stem:32} {case.symptom:22} {'holds' if holds else 'NOT'}: {seen}")
         sys.exit(not all(holds for holds, _ in answers))
+    if asked.fixes:
+        from benchmarks.case_fixes import print_fixes
+
+        failed = [case for case in chosen if not print_fixes(case, asked.lines)]
+        sys.exit(bool(failed))
     right = 0
     with ThreadPoolExecutor(asked.jobs) as pool:
         asks = {pool.submit(kept_screen, case, asked.lines, asked.screens): case for case in chosen}

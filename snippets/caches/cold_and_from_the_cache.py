@@ -124,10 +124,10 @@ assert hit["Hashing PyTorch's sources, once a process"][0] == 1
 # claim: with-other-sources-nothing-hits
 assert {"Inductor: lowering", "Inductor: code generation"} <= after_an_upgrade
 # claim: but-equal-code-is-found
-assert "C++ compiler" not in after_an_upgrade
+assert "Inductor: code generation" in after_an_upgrade and "C++ compiler" not in after_an_upgrade
 # claim: a-hit-writes-nothing
 assert new == 0
 # claim: cold-takes-longer
 assert phases["Total"][1] > hit["Total"][1]
 # claim: both-are-right
-assert max(off, off_again) < 1e-4
+assert "Dynamo: building guards" in phases.keys() & hit.keys() and max(off, off_again) < 1e-4

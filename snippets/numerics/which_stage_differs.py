@@ -7,6 +7,7 @@ later stage can bring eager's bits back: of `two_results` each differs under ano
 # tclab: timeout=240
 
 import torch
+from torch._dynamo.utils import counters
 
 import tclab
 
@@ -60,7 +61,9 @@ def stages(fn, x):
             same.append(None)
             continue
         torch._dynamo.reset()
+        counters.clear()
         same.append(torch.equal(seeded(torch.compile(fn, backend=backend), x), expected))
+        assert counters["stats"]["unique_graphs"] == 1
     return same
 
 

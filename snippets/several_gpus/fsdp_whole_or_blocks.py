@@ -138,6 +138,7 @@ assert blocks[4] < inside[4] < outside[4]
 assert {row[5] for row in first.values()} == {2 * BLOCKS}
 # claim: both-ranks-have-the-same-gradients
 assert all(torch.equal(first[way][6], second[way][6]) for way in WAYS)
+assert all(bool(second[way][0]) == ("compile" in way) for way in WAYS)
 # claim: they-are-those-of-one-process
 assert max(value for way, value in off.items() if "bfloat16" not in way) < 1e-6
 # claim: in-bfloat16-near-them

@@ -1,5 +1,5 @@
-"""Each fix that a report on the gallery states as tried removes what it says; others say that they
-are not tried.
+"""Each fix that a report on the gallery or on a case states as tried removes what it says; others
+say that they are not tried.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 import torch
 
+from benchmarks.case_fixes import FixedProgram, count_statements, explain_fixes
+from benchmarks.case_symptoms import Program, has_symptom
+from benchmarks.cases import cases
 from tclab.capturing import capture
 from tclab.capturing.torch_private import compiler
 from tclab.explain.trials import breaks
@@ -67,3 +70,22 @@ def test_what_is_said_of_the_gallery(topic: str, monkeypatch: pytest.MonkeyPatch
                 assert (len(before), len(after)) == (int(said["before"]), int(said["after"]))
                 assert len(after) < len(before)
     assert hints
+
+
+#: A case for each way to apply a fix: another line, another argument and a setting, and a module
+#: compiled in place. ``python -m benchmarks.cases --fixes`` asks all cases.
+ASKED = ("beam_reorder", "clip_by_layer", "checkpoint_orig_mod")
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_what_is_said_of_a_case(name: str) -> None:
+    """PyTorch alone is asked whether the fault is there, and whether it is gone with the fix."""
+    (case,) = cases([name])
+    shows, seen = has_symptom(Program(case))
+    if not shows:
+        pytest.skip(f"PyTorch {torch.__version__} has not the fault: {seen}")
+    screen, fixes = explain_fixes(case)
+    assert fixes and len(fixes) == count_statements(screen), screen
+    for fix in fixes:
+        stays, seen = has_symptom(FixedProgram(case, fix))
+        assert not stays, (fix.description, seen)

@@ -109,6 +109,42 @@ def test_hooks_are_seen_with_the_setting_that_is_advised(requested):
     assert not attempt(request, replace(way, settings={})).agrees
 
 
+TRAINS = """\
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+net = nn.Linear(8, 8)
+adam = torch.optim.AdamW(net.parameters(), lr=0.1)
+step = torch.compile(lambda: adam.step(), backend="eager")
+
+
+def train(x):
+    net(x).square().mean().backward()
+    step()
+    adam.zero_grad()
+    return net.weight.detach()
+
+
+def example_inputs():
+    return [(torch.randn(4, 8),) for _ in range(6)]
+"""
+
+
+def test_a_compiled_step_of_an_optimizer_differs_by_rounding_alone(write):
+    """Eager computes Adam's corrections in Python, and Dynamo makes tensors of float32 of them."""
+    write("trains.py", TRAINS)
+    found = agreement_of(ExplainRequest.parse("trains.py:train"))
+    assert found.verdict == EQUAL and "float32" in found.reason, found
+
+
+def test_a_small_number_that_a_compiled_step_leaves_out_differs(write):
+    decay = "net.weight.data.mul_(1 if torch.compiler.is_compiling() else 1 - 1e-6)"
+    write("trains.py", TRAINS.replace("lambda: adam.step()", f"lambda: ({decay}, adam.step())"))
+    found = agreement_of(ExplainRequest.parse("trains.py:train"))
+    assert (found.verdict, found.stage) == (DIFFERS, "Dynamo"), found
+
+
 def test_names_of_parameters_differ_before_anything_is_compiled(requested):
     request = requested("averaged")
     found = agreement_of(request)
@@ -188,6 +224,23 @@ class Canned(TrialRunner):
         if remedy.backend == "eager":
             return TrialResult(compiles={"f.py:1": 1})
         return TrialResult("double backward")
+
+
+class PatternsAlone:
+    """Trials of a compile that fails in Inductor, and only with its patterns."""
+
+    request = None  # it is in no file, so no line can be changed
+
+    def run(self, remedy: Remedy) -> TrialResult:
+        options = remedy.options.get("options", {})
+        fails = remedy.backend == "inductor" and options.get("pattern_matcher", True)
+        return TrialResult(error="no") if fails else TrialResult(compiles={"m.py:1": 1})
+
+
+def test_a_pattern_of_inductor_that_fails_is_left_out():
+    found = failing.diagnose(PatternsAlone(), place="m.py:1")
+    assert found.stage == "Inductor" and "{'pattern_matcher': False}" in found.workaround
+    assert "max_fusion_size" in found.tried[0]
 
 
 def test_a_fault_of_the_backend_is_no_fault_of_the_object():

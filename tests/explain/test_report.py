@@ -466,3 +466,25 @@ def test_warnings_of_others_come_last_and_on_stderr(broken, tmp_path, capsys):
     assert "UserWarning" not in out
     assert err == "warning from torch/x.py:1: UserWarning: no\n"
     assert "torch/x.py:1: UserWarning: no" in document.html(replace(broken, warnings=(err,)))
+
+
+ROTATES = """\
+import torch
+
+
+def rotate(x, turn):
+    turned = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2)) * turn
+    return torch.view_as_real(turned).flatten(-2).relu()
+
+
+def example_inputs():
+    return torch.randn(6, 16), torch.polar(torch.ones(6, 8), torch.randn(6, 8))
+"""
+
+
+def test_a_product_of_complex_numbers_is_found_at_its_line(write):
+    write("rotates.py", ROTATES)
+    report = explain_named(ExplainRequest.parse("rotates.py:rotate"))
+    (found,) = [each for each in report.findings if each.name == "complex-numbers"]
+    assert [place.line for place in found.places] == [5]
+    assert found.what.endswith("own: mul")

@@ -33,6 +33,7 @@ from tclab.model import (
     DeviceProfile,
     Difference,
     Finding,
+    Graph,
     Job,
     JobCompile,
     JobProcess,
@@ -40,6 +41,7 @@ from tclab.model import (
     KeyPart,
     Measurement,
     ModeTimes,
+    Node,
     OwnCompiles,
     Partition,
     PartitionedValue,
@@ -69,6 +71,19 @@ SAVED = PartitionedValue("tanh", "aten.tanh", "saved", 2**27, storage=1, locatio
 GIVEN = PartitionedValue("x", "", "input", 2**26, storage=0)
 KEPT = Partition("", "partition", (GIVEN, SAVED))
 HELD = Checkpoints(regions=4, held=3, bytes=300, one=100)
+
+TURN = Node("turn", "placeholder", "turn", dtype="c64")
+ROTATION = Graph("", "post_grad", nodes=(
+    TURN,
+    Node("mul", "call_function", "aten.mul.Tensor", inputs=("turn", "turn"), dtype="c64",
+         source=LINE),
+    Node("view", "call_function", "aten.view_as_real.default", inputs=("mul",), dtype="f32"),
+))  # fmt: skip
+SPECTRUM = Graph("", "post_grad", nodes=(
+    TURN,
+    Node("fft", "call_function", "aten._fft_c2c.default", inputs=("turn",), dtype="c64"),
+))  # fmt: skip
+MULTIPLIED = KernelRow("torch.ops.aten.mul.Tensor", "extern", lines=(LINE,))
 
 #: Kind → evidence for which there is such a finding, and evidence close to it for which there is
 #: none.
@@ -134,6 +149,11 @@ CASES: dict[str, tuple[Evidence, Evidence]] = {
         Evidence(cachings=(BYPASS,), compile_time=TIMES),
         Evidence(cachings=(replace(BYPASS, state="miss", reason=""),), compile_time=TIMES),
     ),
+    "complex-numbers": (
+        Evidence(kernels=(MULTIPLIED,), post_grad=(ROTATION,)),
+        Evidence(kernels=(replace(MULTIPLIED, name="torch.ops.aten._fft_c2c.default"),),
+                 post_grad=(SPECTRUM,)),
+    ),
     "saved-tensors": (
         Evidence(partitions=(KEPT,)),
         Evidence(partitions=(replace(KEPT, values=(replace(GIVEN, bytes=2**28), SAVED)),)),
@@ -143,6 +163,15 @@ CASES: dict[str, tuple[Evidence, Evidence]] = {
         Evidence(checkpoints=(replace(HELD, held=1, bytes=100),)),
     ),
 }  # fmt: skip
+
+
+def test_an_operator_that_is_generated_code_is_no_call_on_complex_numbers():
+    generated = replace(MULTIPLIED, category="pointwise")
+    assert "complex-numbers" not in names(Evidence(kernels=(generated,), post_grad=(ROTATION,)))
+    made = findings.find(Evidence(kernels=(MULTIPLIED,), post_grad=(ROTATION,)))
+    (found,) = (each for each in made if each.name == "complex-numbers")
+    assert found.what.endswith("a call of its own: mul") and found.places == (LINE,)
+    assert str(found.cost) == "1 operator a call, counted"
 
 
 RANK = JobProcess("rank 0", 0, compiles=(JobCompile("0/0", "f", seconds=1.0),))

@@ -134,6 +134,29 @@ def test_words_of_threads_lead_to_the_right_page(tab, address: str, name: str) -
     assert opened.problems == []
 
 
+#: Words that name a cause for which nothing is compiled, or not what was meant → the pages that
+#: explain it.
+LOOKED_UP = {
+    **dict.fromkeys(
+        ("nothing is compiled", "inference_mode", "lru_cache", "pickle", "generators"),
+        "practice/find-out.html",
+    ),
+    "broadcast_buffers": "practice/several-gpus.html",
+}
+
+
+@pytest.mark.browser
+def test_a_cause_of_nothing_compiled_is_found_by_one_word(tab, address: str) -> None:
+    opened = tab()
+    opened.add_init_script(COUNTED)
+    opened.goto(f"{address}/index.html", wait_until="networkidle")
+    opened.locator("input.md-search__input").focus()
+    opened.wait_for_function("window.tclabNames")
+    first_pages(opened, "compile")  # the index is there
+    found = {word: first_pages(opened, word) for word in LOOKED_UP}
+    assert {word: pages for word, pages in found.items() if LOOKED_UP[word] not in pages} == {}
+
+
 @pytest.mark.parametrize("name", ASKED)
 def test_each_query_has_a_page_and_a_source(site: Path, name: str) -> None:
     assert len(ASKED[name]) >= 20

@@ -47,6 +47,7 @@ def of_capture(
         cachings=capture.cachings,
         checkpoints=capture.checkpoints,
         partitions=capture.partitions,
+        post_grad=capture.post_grad,
         compile_time=capture.compile_time,
         callers=library_callers(capture.trace),
         libraries=library_files(capture.trace),

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from itertools import chain
 
-from tclab.findings import cuda_graphs, dynamo, kernels, truth
+from tclab.findings import complex_numbers, cuda_graphs, dynamo, kernels, truth
 from tclab.findings.evidence import Evidence
 from tclab.findings.kernels import CUDA_GRAPH_MODES
 from tclab.model import Finding, rank_findings
 
 __all__ = ["CUDA_GRAPH_MODES", "Evidence", "find"]
 
-RULES = (*truth.RULES, *dynamo.RULES, *kernels.RULES, *cuda_graphs.RULES)
+RULES = (*truth.RULES, *dynamo.RULES, *kernels.RULES, *cuda_graphs.RULES, *complex_numbers.RULES)
 
 
 def find(evidence: Evidence) -> tuple[Finding, ...]:

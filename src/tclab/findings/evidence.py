@@ -15,6 +15,7 @@ from tclab.model import (
     CallCost,
     Checkpoints,
     CompileTime,
+    Graph,
     KernelRow,
     Measurement,
     OwnCompiles,
@@ -57,6 +58,7 @@ class Evidence:
     cachings: tuple[Caching, ...] = ()
     checkpoints: tuple[Checkpoints, ...] = ()
     partitions: tuple[Partition, ...] = ()
+    post_grad: tuple[Graph, ...] = ()
     seconds_of: Mapping[str, float] = field(default_factory=dict)
     callers: Mapping[str, SourceLine] = field(default_factory=dict)
     libraries: frozenset[str] = frozenset()

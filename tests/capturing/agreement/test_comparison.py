@@ -145,6 +145,17 @@ def test_numbers_of_python_that_dynamo_computes_in_float32_are_rounding() -> Non
     assert found.verdict == EQUAL and "float32" in found.reason
 
 
+def test_a_number_that_dynamo_leaves_out_is_no_rounding() -> None:
+    """It is smaller than what rounding may do to a number of Python."""
+
+    def offset(x: torch.Tensor) -> torch.Tensor:
+        y = x.softmax(0)
+        return y if torch.compiler.is_compiling() else y + 1e-6
+
+    found = compared(offset, (torch.arange(8.0),))
+    assert (found.verdict, found.stage) == (DIFFERS, "Dynamo"), found
+
+
 def test_what_two_eager_runs_do_not_agree_on_is_random() -> None:
     def unsteady(x: torch.Tensor) -> torch.Tensor:
         return x * random.SystemRandom().random()

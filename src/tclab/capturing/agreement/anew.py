@@ -17,6 +17,7 @@ from tclab.capturing.agreement import runs
 from tclab.capturing.agreement.comparison import Comparison
 from tclab.capturing.agreement.judge import NO_REFERENCE, compare_observations
 from tclab.capturing.agreement.observed import Observation
+from tclab.capturing.agreement.values import Convert
 from tclab.capturing.agreement.worlds import Call, World
 from tclab.capturing.fresh import hide_earlier_compiles
 from tclab.capturing.torch_private import compiler
@@ -71,12 +72,20 @@ class ComparisonAnew(Comparison):
             world = World.from_function(*program)
             return runs.run_eager(world, self.random_state, self.backward, mode)
 
-    def compiled(self, options: Mapping[str, Any], *, eager_random: bool = True) -> Observation:
-        """Make the program anew, and make its calls. The program compiles its parts with
-        `options`.
+    def compiled(
+        self,
+        options: Mapping[str, Any],
+        *,
+        eager_random: bool = True,
+        convert: Convert | None = None,
+    ) -> Observation:
+        """Make the program anew, and make its calls. The program compiles its parts with `options`.
+        `convert` changes the floating-point type of the state.
         """
         with ExitStack() as stack:
             world = World.from_function(*stack.enter_context(self.make(options)))
+            if convert is not None:
+                world.convert_in_place(convert)
             stack.enter_context(hide_earlier_compiles(world.fn))
             if eager_random:
                 stack.enter_context(compiler.draw_as_eager())

@@ -12,10 +12,17 @@ from typing import Any, ClassVar
 import torch
 
 from tclab.capturing.agreement import operators, runs, stages
-from tclab.capturing.agreement.judge import NO_REFERENCE, Findings, Reference, compare_observations
+from tclab.capturing.agreement.judge import (
+    NO_REFERENCE,
+    Findings,
+    Reference,
+    compare_observations,
+    have_same_values,
+)
 from tclab.capturing.agreement.observed import Observation
+from tclab.capturing.agreement.values import Convert
 from tclab.capturing.agreement.worlds import Call, World
-from tclab.capturing.torch_private import replaying
+from tclab.capturing.torch_private import precision, replaying
 from tclab.model import EQUAL, RANDOM, UNKNOWN, Agreement
 
 _OWN_COMPILE_REASON = (
@@ -25,7 +32,8 @@ _EAGER_DRAWS = (
     "where it draws eager's random numbers, with torch._inductor.config.fallback_random = True; "
     "without, it draws other ones"
 )
-#: Float64 cannot judge such a difference, because Python's own numbers are float64 already.
+#: The reference in float64 cannot judge such a difference, because eager computes these numbers in
+#: float64 already.
 _PYTHON_NUMBERS = "Dynamo computes some numbers of Python as tensors of float32"
 #: The number of float64 runs with rounding noise: at first, and before a difference is reported.
 #: More runs are needed then, because in few runs the noise of an element can cancel by chance.
@@ -121,9 +129,22 @@ class Comparison:
             return bool(compare_observations(eager, observed, reference).differences)
 
         near = compare_observations(eager, self.observed, NO_REFERENCE)
-        if not near.differences and differs({"backend": "eager"}):
+        if (
+            not near.differences
+            and differs({"backend": "eager"})
+            and self._dynamo_agrees_in_float64(options)
+        ):
             return _make_equal_agreement(near, _PYTHON_NUMBERS)
         return stages.explain_difference(found.differences, differs, self._first_operator)
+
+    def _dynamo_agrees_in_float64(self, options: Mapping[str, Any]) -> bool:
+        """Return whether Dynamo's graphs compute what eager computes if both compute in float64.
+        The results of float32 then differ only by rounding.
+        """
+        exact, _ = self._run_in_float64()
+        in_float64 = {**_common_options(options), "backend": precision.run_graph_in_float64}
+        seen = self.compiled(in_float64, convert=_to_float64)
+        return not exact.error and not seen.error and have_same_values(exact, seen)
 
     def _first_operator(self, backend: str) -> operators.Operator | None:
         """Return the first operator whose result differs with this backend; None if the graphs
@@ -158,9 +179,17 @@ class Comparison:
         state = self.random_state
         return runs.run_eager(self.start.copy(), state, self.backward, runs.filling_memory())
 
-    def compiled(self, options: Mapping[str, Any], *, eager_random: bool = True) -> Observation:
-        """Compile anew, and make the calls on a copy of the saved start state."""
-        world = self.start.copy()
+    def compiled(
+        self,
+        options: Mapping[str, Any],
+        *,
+        eager_random: bool = True,
+        convert: Convert | None = None,
+    ) -> Observation:
+        """Compile anew, and make the calls on a copy of the saved start state. `convert` changes
+        the floating-point type of the state.
+        """
+        world = self.start.copy(convert)
         return runs.run_compiled(world, self.random_state, self.backward, options, eager_random)
 
     def reference(self, noisy_runs: int) -> Reference:
@@ -177,13 +206,17 @@ class Comparison:
 
     def _run_in_float64(self, noise: float = 0.0, seed: int = 0) -> tuple[Observation, float]:
         world = self.uncompiled_start()
-        own_eps, world = world.eps(), world.copy(lambda tensor: tensor.double())
+        own_eps, world = world.eps(), world.copy(_to_float64)
         seen, eps = runs.run_in_float64(world, self.random_state, self.backward, noise, seed)
         return seen, max(eps, own_eps)
 
     def uncompiled_start(self) -> World:
         """Return a copy of the state from which the calls start."""
         return self.start.copy()
+
+
+def _to_float64(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.double()
 
 
 def _common_options(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,6 +25,9 @@ FACTOR = 16
 FLOOR = 8
 #: Results at most this many units in the last place apart are equal without further tests.
 NEAR = 4
+#: Without a reference, this number of units in the last place of the largest value counts as
+#: rounding.
+NEAR_LARGEST = 256
 
 
 @dataclass(frozen=True)
@@ -150,13 +153,15 @@ def is_near_largest(left: torch.Tensor, right: torch.Tensor, units: int) -> bool
 
 
 def _is_near_largest(left: torch.Tensor, right: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Return the mask of elements that differ by at most 256 units in the last place of the largest
-    value.
+    """Return the mask of elements that differ by at most `NEAR_LARGEST` units in the last place of
+    the largest value.
     """
     if not dtype.is_floating_point and not dtype.is_complex:
         return left == right
     eps = torch.finfo(dtype).eps
-    return _distance_to_exact(left, right) <= 256 * eps * max(_largest_magnitude(left), 0.0)
+    return _distance_to_exact(left, right) <= NEAR_LARGEST * eps * max(
+        _largest_magnitude(left), 0.0
+    )
 
 
 def _largest_magnitude(values: torch.Tensor) -> float:

@@ -78,6 +78,12 @@ class World:
         fn, calls, contents = values.deep_copy((self.fn, self.calls, self.contents), convert)
         return World(fn, calls, self.variables, contents, self.caches)
 
+    def convert_in_place(self, convert: Convert) -> None:
+        """Change the floating-point type of the state's tensors, which stay the same objects."""
+        for _, leaf in self.state():
+            if isinstance(leaf, torch.Tensor) and leaf.is_floating_point():
+                leaf.data = convert(leaf.data)
+
     @contextmanager
     def applied(self) -> Iterator[None]:
         """During the block, give the variables this world's contents as values. At its end, store

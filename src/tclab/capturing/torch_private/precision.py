@@ -5,7 +5,8 @@ With `noise` the arguments of each operator that rounds are changed at random by
 last place of the code's type. The difference of two such runs shows how far rounding can change the
 results (Parker, *Monte Carlo arithmetic*, 1997). A run with `noise` decomposes operators as
 Inductor does, because the parts of an operator can cancel where the undecomposed operator does not,
-as in the tail of gelu. Random numbers are drawn in float32 and then converted, so they equal the
+as in the tail of gelu. With `run_graph_in_float64` as the backend, Dynamo's graphs run in such a
+mode. Random numbers are drawn in float32 and then converted, so they equal the
 numbers that the code draws.
 """
 
@@ -139,6 +140,23 @@ class Float64Mode(TorchDispatchMode):
 
     def _widen_with_noise(self, value: Any) -> Any:
         return self._add_noise(self._widen(value))
+
+
+def run_graph_in_float64(graph: torch.fx.GraphModule, _: list[torch.Tensor]) -> Callable[..., Any]:
+    """A backend of torch.compile that runs Dynamo's graphs in float64. A number that a graph makes
+    a tensor of gets this type, too.
+    """
+
+    def run(*inputs: Any) -> Any:
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        try:
+            with Float64Mode():
+                return graph(*inputs)
+        finally:
+            torch.set_default_dtype(before)
+
+    return run
 
 
 def _is_written(argument: Any) -> bool:

@@ -69,14 +69,14 @@ def _run(
 
     fn = named_subject.callable
     if remedy.rebound:
-        _bind_anew(fn)
+        bind_anew(fn)
     if remedy.called_before or remedy.blocks:
         _make_calls(fn, named_subject.calls())
     if remedy.blocks:
         blocks.compile_each(checkpointed)
     calls = [
         (call.args, dict(call.kwargs))
-        for call in _change_arguments(fn, named_subject.calls(), remedy)
+        for call in change_arguments(fn, named_subject.calls(), remedy)
     ]
     with seeded(), compiler.dynamo_settings(remedy.settings):
         if not remedy.compiled:
@@ -168,13 +168,13 @@ def _make_calls(fn: Callable[..., object], calls: list[Call]) -> None:
         fn(*call.args, **call.kwargs)
 
 
-def _bind_anew(fn: Any) -> None:
+def bind_anew(fn: Any) -> None:
     for module in fn.modules() if subject.is_module(fn) else ():
         if bound := own_compiles.bound_elsewhere(module):
             module.forward = bound.__func__.__get__(module)
 
 
-def _change_arguments(fn: Any, calls: list[Call], remedy: Remedy) -> list[Call]:
+def change_arguments(fn: Any, calls: list[Call], remedy: Remedy) -> list[Call]:
     """Return the calls with their arguments changed as the remedy says."""
     what, *names = remedy.arguments.split() or [""]
     if what == "same":

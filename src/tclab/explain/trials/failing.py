@@ -28,6 +28,12 @@ _NO_FUSION = Remedy(
     options={"options": {"max_fusion_size": 1}},
     backend="inductor",
 )
+_NO_PATTERNS = Remedy(
+    "compile without patterns, options={'pattern_matcher': False}: a pattern by which Inductor "
+    "replaces operators is at fault, and not your code",
+    options={"options": {"pattern_matcher": False}},
+    backend="inductor",
+)
 _KEEPS = (
     "it keeps its class, its methods and the keys of its state_dict, where that of "
     "torch.compile(module) has `_orig_mod.` before each"
@@ -102,7 +108,7 @@ def _diagnose_stage(runner: TrialRunner, place: str, stage: str, workaround: str
         return Diagnosis()
     remedies = rewrites.list_rewrites(read_file(runner), find_line_number(place))
     if stage == "Inductor":
-        remedies.append(_NO_FUSION)
+        remedies += [_NO_FUSION, _NO_PATTERNS]
     remedies += rewrites.disabled_functions(read_file(runner), find_line_number(place))
     tried: list[str] = []
     for remedy in remedies:
@@ -163,14 +169,14 @@ def advise_larger_example(runner: TrialRunner, error: str, *, compiled: bool) ->
     if not _SPECIALISED.search(error):
         return ""
     for arguments in _DIMS:
-        result = runner.run(Remedy(compiled=compiled, arguments=arguments))
+        dim = arguments.removeprefix("two").strip()
+        larger = {"0": "batch 2 or more", "": "2 or more in every dimension"}
+        advice = f"{_CONSTANT} {larger.get(dim, f'2 or more in dimension {dim}')}"
+        result = runner.run(Remedy(advice, compiled=compiled, arguments=arguments))
         if result is None:
             return f"{_CONSTANT} 2 or more where it varies (not tried)"
         if not result.error:
-            dim = arguments.removeprefix("two").strip()
-            larger = {"0": "batch 2 or more", "": "2 or more in every dimension"}
-            more = larger.get(dim, f"2 or more in dimension {dim}")
-            return f"{_CONSTANT} {more}. Tried: with 2 it works"
+            return f"{advice}. Tried: with 2 it works"
     return ""
 
 

@@ -259,9 +259,11 @@ _GRADIENTS = Remedy(
     "does: it is then the same in every call.",
     arguments="grad",
 )
+# Inductor is in the trial, because it makes a constant of a number where a library asks for one.
 _UNSPECIALISED = Remedy(
     "Set torch._dynamo.config.allow_unspec_int_on_nn_module = True.",
     settings={"allow_unspec_int_on_nn_module": True},
+    backend="inductor",
 )
 
 
