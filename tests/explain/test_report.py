@@ -245,7 +245,7 @@ def test_a_report_begins_with_the_verdict_and_the_reader_s_lines(html, broken):
 
 def test_a_recompile_says_what_ends_it(html, broken):
     (note,) = [n for n in source(broken, "f").notes if n.label == "recompile"]
-    assert note.detail.startswith("Nothing to do: from this compile on n is a symbol")
+    assert note.detail.startswith("Compile with dynamic=True: a number is then a symbol. Tried:")
     assert note.detail in html and note.detail[:40] in rendered(broken)
 
 
@@ -424,7 +424,7 @@ def test_the_summary_has_kernels_breaks_with_their_fix_and_the_file(broken, tmp_
     assert lines[at + 2].startswith("fix: Avoid calling builtin `print`")
     at = lines.index("recompile broken.py:10")
     assert re.fullmatch(r"f compiled again \(0/1\): n == 3 \(\S+ s once, measured\)", lines[at + 1])
-    assert lines[at + 2].startswith("fix: Nothing to do: from this compile on n is a symbol")
+    assert lines[at + 2].startswith("fix: Compile with dynamic=True: a number is then a symbol.")
     assert lines[-1].endswith("x.html, 2.5 MB")
 
 

@@ -360,7 +360,10 @@ def test_a_number_that_became_a_symbol(write):
     code = "import torch\n\n\ndef f(x, n):\n    return x * n\n\n\ndef example_inputs():\n"
     write("numbers_.py", f"{code}    return [(torch.ones(2), n) for n in (3, 5, 7)]\n")
     (fix,) = notes(explain_named(ExplainRequest.parse("numbers_.py:f")), "recompile")
-    assert fix.startswith("Nothing to do: from this compile on n is a symbol, and a third value")
+    assert fix == (
+        "Compile with dynamic=True: a number is then a symbol. "
+        "Tried: it is compiled once instead of 2 times."
+    )
     assert recompiles._NUMBER.match("n == 3")
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tclab import findings
+from tclab.compare.fixes import SIZES, Fix
 from tclab.findings import Evidence
-from tclab.findings.dynamo import LIMIT
+from tclab.findings.breaks import LIMIT
 from tclab.findings.jobs import find_in_job
 from tclab.model import (
     DIFFERS,
@@ -208,6 +209,13 @@ def test_nothing_is_found_where_nothing_is() -> None:
     assert names(Evidence(calls=2, kernels=(WORK,), compile_time=TIMES)) == []
 
 
+def test_a_graph_that_was_compiled_again_costs_a_call_nothing() -> None:
+    twin = replace(COPY, graph=1, runs=0)
+    assert names(Evidence(kernels=(COPY, twin, WORK, replace(WORK, runs=0)))) == ["copies"]
+    spilled = replace(WORK, spilled=64)
+    assert names(Evidence(kernels=(spilled, replace(spilled, runs=0)))) == ["spills"]
+
+
 def test_a_small_forward_may_save_what_it_likes() -> None:
     small = replace(KEPT, values=(replace(SAVED, bytes=2**20),))
     assert names(Evidence(partitions=(small,))) == []
@@ -226,9 +234,52 @@ def test_sizes_of_many_functions_are_one_finding() -> None:
     other = replace(THIRD, location=SourceLine("m.py", 35))
     sizes, number = find(Evidence(recompiles=(*items, other), compile_time=TIMES))
     assert str(sizes.cost) == "6 s once, measured" and sizes.places == (*places,)
-    assert sizes.what.startswith("3 functions compiled again for other sizes: f5 compiled again")
+    assert sizes.what.startswith("3 functions compiled again for other sizes: tensor 'x' size")
     assert sizes.actions[0].startswith("Compile with dynamic=True") and "n == 2" in number.what
-    assert len(find(Evidence(recompiles=items[:2]))) == 2
+    assert "mark_dynamic" in find(Evidence(recompiles=items[:1]))[0].actions[0]
+
+
+def test_the_fix_of_many_functions_names_no_argument_of_one() -> None:
+    items = [replace(AGAIN, location=SourceLine("m.py", number)) for number in (5, 15)]
+    other = replace(items[1], reasons=(AGAIN.reasons[0].replace("'x'", "'y'"),))
+    (found,) = find(Evidence(recompiles=(items[0], other)))
+    assert found.actions == ("Compile with dynamic=True, and one compile serves all sizes.",)
+    tried = {f"m.py:{n}": Fix(f"Tried: once instead of {n}.", SIZES, helped=True) for n in (5, 15)}
+    (found,) = find(Evidence(recompiles=(items[0], other), fixes=tried))
+    assert found.actions[0].endswith("all sizes. Tried: each is compiled less often.")
+
+
+def test_a_number_that_became_a_symbol_is_a_size() -> None:
+    again = replace(THIRD, location=SourceLine("m.py", 35))
+    numbers = Evidence(recompiles=(AGAIN, again))
+    assert len(find(numbers)) == 2
+    (found,) = find(replace(numbers, symbols=frozenset({"n"})))
+    assert found.what.endswith("expected 8, actual 9; n == 2")
+
+
+def test_what_cannot_be_acted_on_is_a_mark() -> None:
+    """With and without a gradient are compiled once each, and so are train() and eval()."""
+    gradient = "0/0: tensor 'x' requires_grad mismatch. expected requires_grad=0"
+    for reason in (gradient, "0/0: not self.training"):
+        evidence = Evidence(recompiles=(replace(AGAIN, reasons=(reason,)),))
+        assert find(evidence) == ()
+        (mark,) = findings.find_marks(evidence)
+        assert mark.what == f"f compiled again (0/1): {reason[5:]}" and mark.places == (START,)
+        helped = replace(evidence, fixes={str(START): Fix("Do this. Tried: once.", helped=True)})
+        assert len(find(helped)) == 1 and findings.find_marks(helped) == ()
+
+
+def test_a_switch_at_every_call_is_no_mark() -> None:
+    reasons = ("0/0: not self.training",)
+    every, _ = CASES["compiles-every-call"]
+    items = tuple(replace(each, reasons=reasons) for each in every.recompiles)
+    assert names(replace(every, recompiles=items)) == ["compiles-every-call"]
+
+
+def test_a_fix_leaves_out_what_is_unavoidable() -> None:
+    reasons = ("0/0: not self.training", "0/0: n == 2")
+    (found,) = find(Evidence(recompiles=(replace(AGAIN, reasons=reasons),)))
+    assert "not self.training; n == 2" in found.what and "Nothing to do" not in found.actions[0]
 
 
 def test_the_limit_takes_the_place_of_its_recompiles() -> None:

@@ -63,7 +63,7 @@ def find_float32_products(evidence: Evidence) -> Iterator[Finding]:
         return
     saved = cost.products - cost.tf32
     if saved > _TF32_SHARE * cost.seconds:
-        rows = [row for row in evidence.kernels if row.rate == "f32" and row.runs]
+        rows = [row for row in _select_first_call(evidence) if row.rate == "f32"]
         rows.sort(key=lambda row: -(row.least or 0))
         lines = dict.fromkeys(line for row in rows for line in row.lines)
         yield Finding(
@@ -131,8 +131,9 @@ def find_cpu_tensors(evidence: Evidence) -> Iterator[Finding]:
 
 def find_copies(evidence: Evidence) -> Iterator[Finding]:
     """Yield a finding for each kernel that only copies, if it moves much of a call's bytes."""
-    total = sum(row.bytes or 0 for row in evidence.kernels)
-    for row in evidence.kernels:
+    rows = _select_first_call(evidence)
+    total = sum(row.bytes or 0 for row in rows)
+    for row in rows:
         if row.bytes and _only_copies(row) and row.bytes >= _COPY_SHARE * total:
             cost = Cost(row.bytes, "byte a call", "counted")
             if row.least is not None:
@@ -147,6 +148,13 @@ def find_copies(evidence: Evidence) -> Iterator[Finding]:
             )  # fmt: skip
 
 
+def _select_first_call(evidence: Evidence) -> list[KernelRow]:
+    """Return the rows that the first call runs. A graph that was compiled again has the same
+    kernels once more.
+    """
+    return [row for row in evidence.kernels if row.runs and not row.is_alternative]
+
+
 def _only_copies(row: KernelRow) -> bool:
     """Return whether each operator of a kernel is a copy, such as ``aten.clone``, or a view."""
     names = {origin.partition(".")[2] for origin in row.origins}
@@ -155,7 +163,7 @@ def _only_copies(row: KernelRow) -> bool:
 
 def find_spills(evidence: Evidence) -> Iterator[Finding]:
     """Yield a finding for each kernel whose threads keep registers in memory."""
-    for row in evidence.kernels:
+    for row in _select_first_call(evidence):
         if row.spilled:
             yield Finding(
                 "spills",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from tclab.compare import fixes
+from tclab.compare.fixes import Fix
 from tclab.explain.trials import failing, rewrites
 from tclab.explain.trials.remedy import Remedy
 from tclab.explain.trials.runner import TrialRunner
-from tclab.findings.dynamo import LIMIT, select_lines
+from tclab.findings.breaks import LIMIT, select_lines
 from tclab.model import Break, Breaks
 
 #: A setting in a hint, which can be tried.
@@ -29,7 +31,7 @@ _IF = "GB0170"
 NOT_TRIED = "(Not tried.)"
 
 
-def try_hints(breaks: Breaks, functions: dict[str, str], runner: TrialRunner) -> Breaks:
+def try_hints(breaks: Breaks, functions: Mapping[str, Fix], runner: TrialRunner) -> Breaks:
     """Return the breaks with the hints that help; hints that were not tried are marked. The break
     at the recompile limit gets the remedy for the function's recompiles as its hint.
     """
@@ -38,7 +40,8 @@ def try_hints(breaks: Breaks, functions: dict[str, str], runner: TrialRunner) ->
     changed = []
     for item in breaks:
         if item.gb_id == LIMIT:
-            hints = tuple(filter(None, [functions.get(str(item.location), "")]))
+            fix = functions.get(str(item.location))
+            hints: tuple[str, ...] = (fix.text,) if fix else ()
         elif item.gb_id == _EXPLICIT and not _in_users_code(item):
             hints = ()  # the break is in PyTorch's own code, so the reader has no call to remove
         elif item.skipped and item.gb_id in ("", _BACKEND):
@@ -47,7 +50,7 @@ def try_hints(breaks: Breaks, functions: dict[str, str], runner: TrialRunner) ->
             hints = _try_assert(item, counted, runner) or tuple(
                 filter(None, (_try_hint(h, counted, outcomes, runner) for h in _clean_hints(item)))
             )
-        changed.append(replace(item, hints=hints))
+        changed.append(replace(item, hints=hints, tried=True))
     return replace(breaks, breaks=tuple(changed))
 
 

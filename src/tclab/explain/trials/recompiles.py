@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tclab.compare import fixes
+from tclab.compare.fixes import Fix
 from tclab.compare.identity import failed_guards, readable_source
 from tclab.explain import distinct_values, source
 from tclab.explain.trials import rewrites
 from tclab.explain.trials.attempt import summarize
 from tclab.explain.trials.remedy import Remedy, TrialResult
 from tclab.explain.trials.runner import TrialRunner
-from tclab.findings.dynamo import LIMIT
+from tclab.findings.breaks import LIMIT
 
 if TYPE_CHECKING:
     from tclab.capturing import Capture
@@ -53,7 +54,7 @@ class _Function:
         return str(self.place)
 
 
-def find_fixes(capture: Capture, subject: Subject, runner: TrialRunner) -> dict[str, str]:
+def find_fixes(capture: Capture, subject: Subject, runner: TrialRunner) -> dict[str, Fix]:
     """Map each function to the fix for its recompiles, or to an untried suggestion. The key is the
     ``file:line`` of its first line.
     """
@@ -82,9 +83,7 @@ def _list_functions(capture: Capture) -> Iterator[_Function]:
 
 
 def _find_fix(function: _Function, before: TrialResult, remedies: list[Remedy], symbols: set[str],
-         runner: TrialRunner) -> str:  # fmt: skip
-    if not function.limited and (number := _explain_symbol(function, symbols)):
-        return number
+         runner: TrialRunner) -> Fix:  # fmt: skip
     helped, failed, untried = [], [], False
     enough: list[Remedy] = []
     for remedy in remedies:
@@ -102,13 +101,16 @@ def _find_fix(function: _Function, before: TrialResult, remedies: list[Remedy], 
         if len(helped) == _MOST_REMEDIES:
             break
     if helped:
-        return " Or: ".join(helped)
-    known = " ".join(fixes.fix_guards(_one_each(function.guards)))
+        cause = fixes.SIZES if enough[0].options == _DYNAMIC.options else ""
+        return Fix(" Or: ".join(helped), cause, helped=True)
+    known = fixes.fix_together(_one_each(function.guards), symbols)
+    if known.cause == fixes.UNAVOIDABLE:
+        return known
     if failed and not untried:
         tried = "; ".join(remedy.description.rstrip(".") for remedy in failed)
         cause = _explain_loop(function) or _explain_constant(function)
-        return f"{cause}Nothing that was tried ends it ({tried})."
-    return known if known == fixes.NOTHING_TO_DO else f"{known} (Not tried.)"
+        return Fix(f"{cause}Nothing that was tried ends it ({tried}).")
+    return replace(known, text=f"{known.text} (Not tried.)")
 
 
 def _is_more_than(remedy: Remedy, other: Remedy) -> bool:
@@ -183,20 +185,6 @@ def _explain_loop(function: _Function) -> str:
     return ""
 
 
-def _explain_symbol(function: _Function, symbols: set[str]) -> str:
-    """Return a note that nothing needs to be done if the number became a symbol when it changed;
-    else ''.
-    """
-    for guard in function.guards[:1]:
-        match = _NUMBER.match(guard)
-        if match and match["what"] in symbols and len(function.guards) == 1:
-            return (
-                f"Nothing to do: from this compile on {match['what']} is a symbol, and a third "
-                "value compiles nothing."
-            )
-    return ""
-
-
 # --------------------------------------------------------------------------- remedies to try
 
 
@@ -228,8 +216,7 @@ def _list_remedies(function: _Function, subject: Subject, runner: TrialRunner) -
     numbers = [match for guard in function.guards if (match := _NUMBER.match(guard))]
     if numbers and not sizes:
         if not dynamic:
-            said = "Compile with dynamic=True: a number is then a symbol."
-            yield Remedy(said, options={"dynamic": True})
+            yield replace(_DYNAMIC, description=_DYNAMIC_NUMBER)
         if any("." in match["what"] for match in numbers):
             yield _UNSPECIALISED
     if function.limited and subject.own:
@@ -243,6 +230,7 @@ def _list_remedies(function: _Function, subject: Subject, runner: TrialRunner) -
 _DYNAMIC = Remedy(
     "Compile with dynamic=True: one compile serves all sizes.", options={"dynamic": True}
 )
+_DYNAMIC_NUMBER = "Compile with dynamic=True: a number is then a symbol."
 _DETACHED = Remedy(
     "The sizes of a Parameter are static: pass it as a plain tensor, with .detach(), and compile "
     "with dynamic=True.",
