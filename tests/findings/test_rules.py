@@ -216,6 +216,11 @@ def test_a_graph_that_was_compiled_again_costs_a_call_nothing() -> None:
     assert names(Evidence(kernels=(spilled, replace(spilled, runs=0)))) == ["spills"]
 
 
+def test_a_copy_in_a_graph_that_runs_twice_costs_twice() -> None:
+    (found,) = find(Evidence(kernels=(replace(COPY, runs=2), WORK)))
+    assert found.cost == Cost(1800, "byte a call", "counted")
+
+
 def test_a_small_forward_may_save_what_it_likes() -> None:
     small = replace(KEPT, values=(replace(SAVED, bytes=2**20),))
     assert names(Evidence(partitions=(small,))) == []

@@ -132,10 +132,11 @@ def find_cpu_tensors(evidence: Evidence) -> Iterator[Finding]:
 def find_copies(evidence: Evidence) -> Iterator[Finding]:
     """Yield a finding for each kernel that only copies, if it moves much of a call's bytes."""
     rows = _select_first_call(evidence)
-    total = sum(row.bytes or 0 for row in rows)
+    total = sum(row.call_bytes or 0 for row in rows)
     for row in rows:
-        if row.bytes and _only_copies(row) and row.bytes >= _COPY_SHARE * total:
-            cost = Cost(row.bytes, "byte a call", "counted")
+        moved = row.call_bytes
+        if moved and _only_copies(row) and moved >= _COPY_SHARE * total:
+            cost = Cost(moved, "byte a call", "counted")
             if row.least is not None:
                 cost = Cost(row.least, "s a call", "computed")
             yield Finding(

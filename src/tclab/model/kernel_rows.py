@@ -51,6 +51,23 @@ class KernelRow:
     least: float | None = None
 
     @property
+    def launches(self) -> int:
+        """The launches or calls in the first call; of a graph that a later call compiled, in one
+        run.
+        """
+        return self.times * max(self.runs, 1)
+
+    @property
+    def call_bytes(self) -> int | None:
+        """The bytes that all of its launches move."""
+        return None if self.bytes is None else self.bytes * max(self.runs, 1)
+
+    @property
+    def call_operations(self) -> int | None:
+        """The operations of the products in all of its launches."""
+        return None if self.operations is None else self.operations * max(self.runs, 1)
+
+    @property
     def is_alternative(self) -> bool:
         """Whether the GPU runs this kernel only if its timing gives an unlikely answer."""
         return needs_unlikely(self.open)
