@@ -6,6 +6,7 @@ import copy
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,11 +15,12 @@ import torch
 
 from tclab.errors import ExplainError
 from tclab.explain import ExplainRequest, explain, explain_named, failures, load
+from tclab.explain.subject import Subject
 from tclab.explain.trials import recompiles
-from tclab.explain.trials.remedy import Remedy
+from tclab.explain.trials.remedy import Remedy, TrialResult
 from tclab.explain.trials.rewrites import assert_in_graph, list_rewrites, move_compiles
 from tclab.explain.trials.runner import TrialRunner, open_runner
-from tclab.model import Report
+from tclab.model import Report, SourceLine
 
 SRC = Path(recompiles.__file__).resolve().parents[3]
 
@@ -255,6 +257,44 @@ def test_an_object_is_not_tried_and_it_is_said_so():
 def test_without_seconds_nothing_is_tried():
     runner = TrialRunner(ExplainRequest.parse("tried.py:f"), seconds=0)
     assert runner.run(Remedy()) is None and runner.process is None
+
+
+def test_what_several_functions_need_is_tried_once(monkeypatch):
+    asked = []
+    result = TrialResult(breaks=1)
+    monkeypatch.setattr(TrialRunner, "_try", lambda _, remedy: asked.append(remedy) or result)
+    runner = TrialRunner(ExplainRequest.parse("tried.py:f"))
+    for words in ("one compile serves all sizes", "a number is then a symbol"):
+        assert runner.run(Remedy(words, options={"dynamic": True})) is result
+    assert runner.run(Remedy("detach", arguments="detach")) is result
+    assert [each.description for each in asked] == ["one compile serves all sizes", "detach"]
+
+
+GRADIENT = "tensor 'x' requires_grad mismatch. expected requires_grad=0"
+
+
+def test_a_library_s_argument_gets_no_gradient_from_the_reader():
+    subject = Subject("f", "tried.py:f", lambda x: x, tuple)
+    runner = TrialRunner(ExplainRequest.parse("tried.py:f"))
+    own = recompiles._Function(SourceLine("m.py", 1), (GRADIENT,), limited=False)
+    for function, count in ((own, 1), (replace(own, in_library=True), 0)):
+        assert len([*recompiles._list_remedies(function, subject, runner)]) == count
+
+
+def test_sizes_of_older_entries_are_tried(write):
+    code = """import torch
+
+
+def f(x):
+    return x * 2
+
+
+def example_inputs():
+    return [(torch.ones(2),), (torch.ones(2, requires_grad=True),), (torch.ones(3),)]
+"""
+    write("grown_.py", code)
+    (fix,) = notes(explain_named(ExplainRequest.parse("grown_.py:f")), "recompile")
+    assert fix.startswith("Compile with dynamic=True: one compile serves all sizes. Tried:")
 
 
 def test_a_trial_that_does_not_end(write, own_trial_process):

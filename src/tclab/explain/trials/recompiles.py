@@ -42,12 +42,15 @@ _STATE = re.compile(
 @dataclass(frozen=True)
 class _Function:
     """A function that was compiled again: its first line, the failed guard of the newest cache
-    entry at each recompile, and whether it reached the recompile limit.
+    entry at each recompile, and whether it reached the recompile limit. `sizes` are the failed
+    guards on sizes, of all cache entries. `in_library` says that it is no function of the reader's.
     """
 
     place: SourceLine
     guards: tuple[str, ...]
     limited: bool
+    sizes: tuple[re.Match[str], ...] = ()
+    in_library: bool = False
 
     @property
     def key(self) -> str:
@@ -69,7 +72,10 @@ def find_fixes(capture: Capture, subject: Subject, runner: TrialRunner) -> dict[
 
 
 def _list_functions(capture: Capture) -> Iterator[_Function]:
+    from tclab.capturing.read.frames import library_files
+
     limits = {str(b.location) for b in capture.breaks if b.gb_id == LIMIT}
+    libraries = library_files(capture.trace)
     distinct = distinct_values.find(capture)
     by_place: dict[str, _Function] = {}
     for item in capture.recompiles.recompiles:
@@ -77,8 +83,11 @@ def _list_functions(capture: Capture) -> Iterator[_Function]:
             key = str(item.location)
             values = distinct.get(item.compile_id.split("/")[0], {})
             first = tuple(f"{what} == {each[0]}" for what, each in values.items())
-            of = by_place.get(key, _Function(item.location, first, key in limits))
-            by_place[key] = replace(of, guards=(*of.guards, *failed_guards(item)[:1]))
+            new = _Function(item.location, first, key in limits)
+            of = by_place.get(key, replace(new, in_library=item.location.file in libraries))
+            guards = failed_guards(item)
+            sizes = filter(None, map(_SIZE.match, guards))
+            by_place[key] = replace(of, guards=(*of.guards, *guards[:1]), sizes=(*of.sizes, *sizes))
     yield from by_place.values()
 
 
@@ -169,7 +178,7 @@ def _explain_loop(function: _Function) -> str:
     """Explain a loop over a size, whose steps are all in the graph; return '' if there is no such
     loop.
     """
-    if not any(map(_SIZE.match, function.guards)):
+    if not function.sizes:
         return ""
     lines = linecache.getlines(source.files().get(function.place.file, ""))
     for node in ast.walk(rewrites.parse_file("".join(lines))):
@@ -191,7 +200,7 @@ def _explain_loop(function: _Function) -> str:
 def _list_remedies(function: _Function, subject: Subject, runner: TrialRunner) -> Iterator[Remedy]:
     dynamic = runner.request is not None and runner.request.options.get("dynamic") is True
     arguments = _list_arguments(subject)
-    sizes = [match for guard in function.guards if (match := _SIZE.match(guard))]
+    sizes = function.sizes
     if sizes:
         if not dynamic:
             yield _DYNAMIC
@@ -202,7 +211,8 @@ def _list_remedies(function: _Function, subject: Subject, runner: TrialRunner) -
             yield Remedy(said, arguments=f"mark {what} {at}")
         yield _DETACHED
         yield _UNMARK_STATIC
-    if any("requires_grad mismatch. expected requires_grad=0" in each for each in function.guards):
+    drifts = any("requires_grad mismatch. expected requires_grad=0" in g for g in function.guards)
+    if drifts and not function.in_library:
         yield _GRADIENTS
     states = [match for guard in function.guards if (match := _STATE.match(guard))]
     for what in dict.fromkeys(next(filter(None, match.groups())) for match in states):
