@@ -14,13 +14,13 @@ import pytest
 import torch
 
 from tclab.errors import ExplainError
-from tclab.explain import ExplainRequest, explain, explain_named, failures, load
+from tclab.explain import ExplainRequest, explain, explain_named, failures, load, source
 from tclab.explain.subject import Subject
-from tclab.explain.trials import recompiles
+from tclab.explain.trials import breaks, recompiles
 from tclab.explain.trials.remedy import Remedy, TrialResult
 from tclab.explain.trials.rewrites import assert_in_graph, list_rewrites, move_compiles
 from tclab.explain.trials.runner import TrialRunner, open_runner
-from tclab.model import Report, SourceLine
+from tclab.model import Break, Report, SourceLine
 
 SRC = Path(recompiles.__file__).resolve().parents[3]
 
@@ -268,6 +268,16 @@ def test_what_several_functions_need_is_tried_once(monkeypatch):
         assert runner.run(Remedy(words, options={"dynamic": True})) is result
     assert runner.run(Remedy("detach", arguments="detach")) is result
     assert [each.description for each in asked] == ["one compile serves all sizes", "detach"]
+
+
+def test_a_hint_on_assignments_fits_the_line(monkeypatch, write):
+    said = "For the common pattern `if tensor_cond: x = transform(x)`, apply it always."
+    code = "def f(x):\n    if x.any():\n        x = x.abs()\n    if x.all():\n        return x\n"
+    path = write("branched_.py", code)
+    monkeypatch.setattr(source, "files", lambda: {"branched_.py": str(path)})
+    for line, kept in ((2, [said]), (4, [])):
+        item = Break("", hints=(said,), location=SourceLine("branched_.py", line))
+        assert breaks._clean_hints(item) == kept
 
 
 GRADIENT = "tensor 'x' requires_grad mismatch. expected requires_grad=0"

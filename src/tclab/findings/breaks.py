@@ -53,9 +53,10 @@ def _has_own_lines(item: Break) -> bool:
 
 def _count_waits(items: Sequence[Break], evidence: Evidence) -> int:
     """Return how often a call waits at equal breaks for a number from the device; 0 if the breaks
-    need no number. A function that calls another function with the break does not wait itself.
+    need no number. A function that calls another function with the break does not wait itself. How
+    often a skipped function waits is not known, because most often its break is in a loop.
     """
-    asks = [item for item in items if _WAITS.search(item.gb_type)]
+    asks = [item for item in items if _WAITS.search(item.gb_type) and not item.skipped]
     inner = sum(len(item.stack) == 1 for item in asks)
     return max(inner, 1, *(evidence.runs_at.get(str(item.location), 0) for item in asks)) * bool(
         asks

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 
 from tclab.compare import fixes
 from tclab.compare.fixes import Fix
+from tclab.explain import source
 from tclab.explain.trials import failing, rewrites
 from tclab.explain.trials.remedy import Remedy
 from tclab.explain.trials.runner import TrialRunner
@@ -29,6 +31,10 @@ _EXPLICIT = "GB0025"
 #: PyTorch's number for an ``if`` on the value of a tensor.
 _IF = "GB0170"
 NOT_TRIED = "(Not tried.)"
+# For the common pattern `if tensor_cond: x = transform(x)` (e.g. clamping inf/nan values), …
+_ASSIGNS = re.compile(r"^For the common pattern `if tensor_cond: x = transform\(x\)`")
+#     x = x.clamp(max=limit)    if x.isinf().any(): x = x.clamp(max=limit)
+_ASSIGNMENT = re.compile(r"^(?:\s*if .+: )?\s*[\w.\[\], ]+ [-+*/]?= ")
 
 
 def try_hints(breaks: Breaks, functions: Mapping[str, Fix], runner: TrialRunner) -> Breaks:
@@ -75,7 +81,16 @@ def _in_users_code(item: Break) -> bool:
 
 
 def _clean_hints(item: Break) -> list[str]:
-    return [" ".join(hint.split()) for hint in fixes.usable_hints(item)]
+    hints = (" ".join(hint.split()) for hint in fixes.usable_hints(item))
+    return [hint for hint in hints if not _ASSIGNS.search(hint) or _assigns(item)]
+
+
+def _assigns(item: Break) -> bool:
+    """Return whether what an ``if`` does is an assignment, on its line or the next one."""
+    place = item.location
+    path = source.files().get(place.file, "") if place else ""
+    lines = linecache.getlines(path)[place.line - 1 : place.line + 1] if place else []
+    return any(map(_ASSIGNMENT.match, lines))
 
 
 def _try_hint(hint: str, before: int, outcomes: dict[str, str], runner: TrialRunner) -> str:
