@@ -132,9 +132,11 @@ def bare_table(
     *,
     right: Sequence[bool] = (),
     units: Sequence[str] = (),
-    foot: Sequence[Html] = (),
+    totals: Sequence[Html] = (),
 ) -> Html:
-    """Draw a table without a box around it; `foot` is a last row with totals."""
+    """Draw a table without a box around it; a row of `totals` stands below the headings, where it
+    is in sight above many rows.
+    """
     align = ["tclab-num" if is_right else None for is_right in [*right, *[False] * len(head)]][
         : len(head)
     ]
@@ -144,9 +146,9 @@ def bare_table(
     def draw_row(row: Sequence[Html]) -> Html:
         return tag("tr", *(tag("td", cell, class_=align[at]) for at, cell in enumerate(row)))
 
-    head_row, body = tag("thead", tag("tr", *headings)), tag("tbody", *map(draw_row, rows))
-    table_foot = tag("tfoot", draw_row(foot)) if foot else NOTHING
-    return tag("table", head_row, body, table_foot, class_="tclab-table")
+    totals_row = draw_row(totals) if totals else NOTHING
+    table_head = tag("thead", tag("tr", *headings), totals_row)
+    return tag("table", table_head, tag("tbody", *map(draw_row, rows)), class_="tclab-table")
 
 
 def heading_text(name: str, unit: str) -> str:

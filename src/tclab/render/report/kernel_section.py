@@ -51,10 +51,10 @@ def _draw_rows(rows: Sequence[KernelRow], report: Report, options: Options) -> H
 def _draw_table(compact: Table, cells: Sequence[Sequence[Html]], rows: Sequence[KernelRow]) -> Html:
     """Draw the rows and their totals. A script brings the later rows of a long table."""
     right = table.numeric_columns(compact)
-    totals = kernels.add_up(rows, compact)
-    foot = table.cell_htmls(totals)[0] if totals else ()
+    added_up = kernels.add_up(rows, compact)
+    totals = table.cell_htmls(added_up)[0] if added_up else ()
     shown = _ROWS_AT_FIRST if len(cells) > _ROWS_AT_FIRST + _FILTER_ROWS else len(cells)
-    tables = [parts.bare_table(compact.columns, cells[:shown], right=right, foot=foot)]
+    tables = [parts.bare_table(compact.columns, cells[:shown], right=right, totals=totals)]
     if cells[shown:]:
         late = parts.bare_table(compact.columns, cells[shown:], right=right)
         tables.append(tag("noscript", late))
