@@ -16,7 +16,7 @@ import torch
 from tclab.errors import ExplainError
 from tclab.explain import ExplainRequest, explain, explain_named, failures, load, source
 from tclab.explain.subject import Subject
-from tclab.explain.trials import breaks, recompiles
+from tclab.explain.trials import breaks, failing, recompiles
 from tclab.explain.trials.remedy import Remedy, TrialResult
 from tclab.explain.trials.rewrites import assert_in_graph, list_rewrites, move_compiles
 from tclab.explain.trials.runner import TrialRunner, open_runner
@@ -278,6 +278,16 @@ def test_a_hint_on_assignments_fits_the_line(monkeypatch, write):
     for line, kept in ((2, [said]), (4, [])):
         item = Break("", hints=(said,), location=SourceLine("branched_.py", line))
         assert breaks._clean_hints(item) == kept
+
+
+@pytest.mark.parametrize(("error", "said"), [("", True), ("InductorError: …", False)])
+def test_fusion_is_at_fault_only_where_it_helps_to_leave_it_out(monkeypatch, error, said):
+    result = TrialResult(error=error, compiles={} if error else {"m.py:1": 1})
+    monkeypatch.setattr(TrialRunner, "_try", lambda *_: result)
+    monkeypatch.setattr(failing, "read_file", lambda _: "")
+    runner = TrialRunner(ExplainRequest.parse("tried.py:f"))
+    step = failing._diagnose_stage(runner, "", "Inductor", "").step
+    assert "options={'max_fusion_size': 1}" in step and ("is at fault" in step) == said
 
 
 GRADIENT = "tensor 'x' requires_grad mismatch. expected requires_grad=0"
