@@ -76,6 +76,10 @@ def products(x, weight):
     return torch.relu(x @ weight) @ weight
 
 
+def upcast(x, weight):
+    return x.float() @ weight.float()
+
+
 def small(x, weight):
     for _ in range(12):
         x = torch.softmax(x @ weight, dim=-1)
@@ -149,6 +153,7 @@ def shifts_prints_and_asks(history):
 
 _FLOAT32 = "(torch.randn(4096, 4096), torch.randn(4096, 4096))"
 _BFLOAT16 = "(torch.randn(64, 64).bfloat16(), torch.randn(64, 64).bfloat16())"
+_BFLOAT16_LARGE = "(torch.randn(4096, 4096).bfloat16(), torch.randn(4096, 4096).bfloat16())"
 _LARGE = "(torch.randn(4096, 4096),)"
 
 PLANTED = (
@@ -157,6 +162,8 @@ PLANTED = (
     Planted("layers", "(torch.randn(8),)", ("recompile-limit",)),
     Planted("counted", "(torch.randn(8),)", ("compiles-every-call",), calls=4),
     Planted("products", _FLOAT32, ("float32-products",),
+            ("launch-bound",), target="h200"),
+    Planted("upcast", _BFLOAT16_LARGE, ("upcast-products", "float32-products"),
             ("launch-bound",), target="h200"),
     Planted("small", _BFLOAT16, ("launch-bound",), ("float32-products",),
             target="h200"),

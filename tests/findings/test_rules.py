@@ -65,6 +65,7 @@ COPY = KernelRow(
     "triton_poi_fused_clone_0", origins=("aten.permute", "aten.clone"), lines=(LINE,), bytes=900
 )
 WORK = KernelRow("triton_poi_fused_add_1", origins=("aten.add",), lines=(LINE,), bytes=1000)
+UPCAST = KernelRow("extern_kernels.mm", "extern", rate="f32", lines=(LINE,), upcast="bf16")
 BYPASS = Caching("0/0", "AOTAutograd", "bypass", "a higher-order operator", LINE)
 SAVED = PartitionedValue("tanh", "aten.tanh", "saved", 2**27, storage=1, location=LINE)
 GIVEN = PartitionedValue("x", "", "input", 2**26, storage=0)
@@ -97,6 +98,10 @@ CASES: dict[str, tuple[Evidence, Evidence]] = {
     "float32-products": (
         Evidence(cost=COST),
         Evidence(cost=replace(COST, products=8e-6)),
+    ),
+    "upcast-products": (
+        Evidence(cost=replace(COST, narrow=6e-6), kernels=(UPCAST,)),
+        Evidence(cost=COST, kernels=(replace(UPCAST, upcast=""),)),
     ),
     "launch-bound": (
         Evidence(cost=COST),
@@ -219,6 +224,15 @@ def test_a_graph_that_was_compiled_again_costs_a_call_nothing() -> None:
 def test_a_copy_in_a_graph_that_runs_twice_costs_twice() -> None:
     (found,) = find(Evidence(kernels=(replace(COPY, runs=2), WORK)))
     assert found.cost == Cost(1800, "byte a call", "counted")
+
+
+def test_an_upcast_before_a_product_has_its_line_and_both_times() -> None:
+    (found,) = [e for e in find(CASES["upcast-products"][0]) if e.name == "upcast-products"]
+    assert found.what == (
+        "values of bfloat16 are converted to float32 for products: these take 50 µs a call at "
+        "least, and 6 µs as bfloat16"
+    )
+    assert found.places == (LINE,) and str(found.cost) == "44 µs a call, computed"
 
 
 def test_a_small_forward_may_save_what_it_likes() -> None:

@@ -34,6 +34,10 @@ _USE_TF32 = (
     "torch.set_float32_matmul_precision('high'): TF32 keeps 10 bits of each factor's fraction; not "
     "where the results need float32's 23. (Not tried.)"
 )
+_MULTIPLY_NARROW = (
+    "Multiply as {dtype}: tensor cores add in float32. x @ w rounds the result to {dtype}; "
+    "torch.mm(x, w, out_dtype=torch.float32) does not. (Not tried.)"
+)
 _USE_CUDA_GRAPHS = (
     'mode="reduce-overhead": a CUDA graph starts all kernels at once; not where shapes change from '
     "call to call. (Not tried.)"
@@ -73,6 +77,30 @@ def find_float32_products(evidence: Evidence) -> Iterator[Finding]:
             tuple(lines)[:_MOST_PLACES],
             Cost(saved, "s a call", "computed"),
             (_USE_TF32,),
+            "kernels",
+        )
+
+
+def find_upcast_products(evidence: Evidence) -> Iterator[Finding]:
+    """Yield a finding if values of 16 bits are converted to float32 for products that would be
+    faster without.
+    """
+    cost = evidence.cost
+    if cost is None or cost.narrow is None:
+        return
+    saved = cost.products - cost.narrow
+    rows = [row for row in _select_first_call(evidence) if row.upcast]
+    if rows and saved > _TF32_SHARE * cost.seconds:
+        dtype = {"bf16": "bfloat16", "f16": "float16"}[rows[0].upcast]
+        lines = dict.fromkeys(line for row in rows for line in row.lines)
+        yield Finding(
+            "upcast-products",
+            f"values of {dtype} are converted to float32 for products: these take "
+            f"{format_seconds(cost.products)} a call at least, and {format_seconds(cost.narrow)} "
+            f"as {dtype}",
+            tuple(lines)[:_MOST_PLACES],
+            Cost(saved, "s a call", "computed"),
+            (_MULTIPLY_NARROW.format(dtype=dtype),),
             "kernels",
         )
 
@@ -227,6 +255,7 @@ def worst_checkpoints(graphs: Iterable[Checkpoints]) -> Checkpoints | None:
 
 RULES = (
     find_float32_products,
+    find_upcast_products,
     find_launch_bound,
     find_slower_than_eager,
     find_cpu_tensors,
