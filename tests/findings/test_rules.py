@@ -268,6 +268,14 @@ def test_the_fix_of_many_functions_names_no_argument_of_one() -> None:
     assert found.actions[0].endswith("all sizes. Tried: each is compiled less often.")
 
 
+def test_a_line_with_and_without_its_code_is_one_line() -> None:
+    bare = replace(AGAIN, location=SourceLine("lib.py", 5, "", "inner"))
+    called = {"lib.py:inner": replace(LINE, code=""), "0/1": LINE}
+    items = (bare, replace(bare, compile_id="1/1", location=SourceLine("lib.py", 9, "", "inner")))
+    (found,) = find(Evidence(recompiles=items, callers=called))
+    assert found.places == (LINE,)
+
+
 def test_a_number_that_became_a_symbol_is_a_size() -> None:
     again = replace(THIRD, location=SourceLine("m.py", 35))
     numbers = Evidence(recompiles=(AGAIN, again))

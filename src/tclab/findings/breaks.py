@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from tclab.compare import fixes
 from tclab.findings.evidence import Evidence
@@ -43,8 +43,16 @@ def _break_places(items: Sequence[Break], evidence: Evidence) -> tuple[SourceLin
     """
     lines = [line for item in items if (line := _break_line(item, evidence))]
     lines = [line for line in lines if line.file not in evidence.libraries] or lines
-    places = {str(line): line for line in lines if line.code} or {str(line): line for line in lines}
-    return tuple(places.values())[:_MOST_PLACES]
+    return unique_lines([line for line in lines if line.code] or lines)[:_MOST_PLACES]
+
+
+def unique_lines(lines: Iterable[SourceLine]) -> tuple[SourceLine, ...]:
+    """Return each line once, with its code if one of the equal lines has it."""
+    unique: dict[str, SourceLine] = {}
+    for line in lines:
+        if line.code or str(line) not in unique:
+            unique[str(line)] = line
+    return tuple(unique.values())
 
 
 def _has_own_lines(item: Break) -> bool:

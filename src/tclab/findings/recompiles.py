@@ -11,7 +11,7 @@ from itertools import chain
 from tclab.compare import fixes
 from tclab.compare.fixes import Fix
 from tclab.compare.identity import STACK_VALUE, failed_guards
-from tclab.findings.breaks import LIMIT, break_reason, list_hints
+from tclab.findings.breaks import LIMIT, break_reason, list_hints, unique_lines
 from tclab.findings.evidence import Evidence
 from tclab.findings.words import join_few
 from tclab.model import NOT_KNOWN, Break, Cost, Finding, Recompile, SourceLine
@@ -115,7 +115,7 @@ def _merge(group: Sequence[_Recompiled]) -> Finding:
     return Finding(
         first.name,
         ": ".join(filter(None, (first.limit, _count_compiles(group), reasons))),
-        tuple(dict.fromkeys(line for each in group for line in each.lines)),
+        unique_lines(line for each in group for line in each.lines),
         replace(first.cost, amount=sum(each.cost.amount for each in group)),
         tuple(filter(None, [_merge_fixes([each.fix for each in group])])),
         "recompiles" if first.items else "",

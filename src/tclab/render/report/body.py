@@ -1,4 +1,4 @@
-"""Render a report as HTML: the verdict, the annotated source, the stages, the kernels, then the
+"""Render a report as HTML: the verdict, the annotated source, the kernels, the stages, then the
 rest.
 """
 
@@ -117,8 +117,8 @@ def _add_ids(sections: Iterable[Section], options: Options) -> Iterator[Section]
 
 def _open_sections(report: Report, options: Options) -> Iterator[Section]:
     yield "source", "Your source", _draw_sources(report, options)
+    yield "kernels", "Kernels of a call", kernel_section.html(report, options)
     yield "chains", "From Python to the machine", _draw_chains(report, options)
-    yield "kernels", "Kernels", kernel_section.html(report, options)
 
 
 def _folded_sections(report: Report, options: Options) -> Iterator[Section]:
@@ -150,7 +150,7 @@ def _wrap_html(html: Html, class_: str = "") -> Html:
 _CANDIDATES = (
     "These kernels have several configurations, by the rule named: a function of "
     "torch._inductor.runtime.triton_heuristics, with the sizes it was told. The GPU would time "
-    "them and keep one; the stages below are those of the first. Registers are those of a thread, "
+    "them and keep one; the stages above are those of the first. Registers are those of a thread, "
     "shared memory that of a block in bytes; occupancy follows from the limits of {target}."
 )
 

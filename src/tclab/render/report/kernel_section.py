@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 #: The fewest rows with a field that filters them, and the rows of a longer table that are shown at
 #: first.
-_FILTER_ROWS, _ROWS_AT_FIRST = 12, 50
+_FILTER_ROWS, _ROWS_AT_FIRST = 12, 20
 _BREAKS = re.compile("([_.])")
 
 
