@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from tclab.compare import fixes
 from tclab.errors import ExplainError
 from tclab.explain import ExplainRequest, explain, explain_named, failures, load, source
 from tclab.explain.subject import Subject
@@ -299,6 +300,25 @@ def test_a_library_s_argument_gets_no_gradient_from_the_reader():
     own = recompiles._Function(SourceLine("m.py", 1), (GRADIENT,), limited=False)
     for function, count in ((own, 1), (replace(own, in_library=True), 0)):
         assert len([*recompiles._list_remedies(function, subject, runner)]) == count
+
+
+@pytest.mark.parametrize(("helps", "cause"), [("", fixes.SIZES), ("detach", "")])
+def test_only_dynamic_shapes_alone_are_a_fix_for_sizes(monkeypatch, helps, cause):
+    """A Parameter has to be detached as well: that is no fix for the sizes of other functions."""
+    place = SourceLine("m.py", 1)
+
+    def tried(_, remedy):
+        return TrialResult(compiles={str(place): 1 if remedy.arguments == helps else 2})
+
+    monkeypatch.setattr(TrialRunner, "_try", tried)
+    size = "tensor 'x' size mismatch at index 0. expected 8, actual 9"
+    match = recompiles._SIZE.match(size)
+    function = recompiles._Function(place, (size,), limited=False, sizes=(match,))
+    runner = TrialRunner(ExplainRequest.parse("tried.py:f"))
+    remedies = [*recompiles._list_remedies(function, Subject("f", "", len, tuple), runner)]
+    before = TrialResult(compiles={str(place): 2})
+    fix = recompiles._find_fix(function, before, remedies, set(), runner)
+    assert fix.helped and fix.cause == cause and ("Parameter" in fix.text) == (helps == "detach")
 
 
 def test_sizes_of_older_entries_are_tried(write):

@@ -110,7 +110,8 @@ def _find_fix(function: _Function, before: TrialResult, remedies: list[Remedy], 
         if len(helped) == _MOST_REMEDIES:
             break
     if helped:
-        cause = fixes.SIZES if enough[0].options == _DYNAMIC.options else ""
+        is_dynamic = replace(enough[0], description=_DYNAMIC.description) == _DYNAMIC
+        cause = fixes.SIZES if is_dynamic else ""
         return Fix(" Or: ".join(helped), cause, helped=True)
     known = fixes.fix_together(_one_each(function.guards), symbols)
     if known.cause == fixes.UNAVOIDABLE:
