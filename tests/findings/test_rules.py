@@ -229,8 +229,8 @@ def test_a_copy_in_a_graph_that_runs_twice_costs_twice() -> None:
 def test_an_upcast_before_a_product_has_its_line_and_both_times() -> None:
     (found,) = [e for e in find(CASES["upcast-products"][0]) if e.name == "upcast-products"]
     assert found.what == (
-        "values of bfloat16 are converted to float32 for products: these take 50 µs a call at "
-        "least, and 6 µs as bfloat16"
+        "values of bfloat16 are converted to float32 for products: a call's products take 50 µs "
+        "at least, and 6 µs with these as bfloat16"
     )
     assert found.places == (LINE,) and str(found.cost) == "44 µs a call, computed"
 

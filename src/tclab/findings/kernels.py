@@ -95,9 +95,9 @@ def find_upcast_products(evidence: Evidence) -> Iterator[Finding]:
         lines = dict.fromkeys(line for row in rows for line in row.lines)
         yield Finding(
             "upcast-products",
-            f"values of {dtype} are converted to float32 for products: these take "
-            f"{format_seconds(cost.products)} a call at least, and {format_seconds(cost.narrow)} "
-            f"as {dtype}",
+            f"values of {dtype} are converted to float32 for products: a call's products take "
+            f"{format_seconds(cost.products)} at least, and {format_seconds(cost.narrow)} with "
+            f"these as {dtype}",
             tuple(lines)[:_MOST_PLACES],
             Cost(saved, "s a call", "computed"),
             (_MULTIPLY_NARROW.format(dtype=dtype),),
