@@ -276,6 +276,15 @@ def test_a_line_with_and_without_its_code_is_one_line() -> None:
     assert found.places == (LINE,)
 
 
+def test_a_library_s_line_is_left_out_beside_the_reader_s() -> None:
+    inner = replace(AGAIN, location=SourceLine("lib.py", 5, "", "inner"))
+    evidence = Evidence(recompiles=(AGAIN, inner), libraries=frozenset({"lib.py"}))
+    (found,) = find(evidence)
+    assert found.places == (START,)
+    (alone,) = find(replace(evidence, recompiles=(inner,)))
+    assert [str(place) for place in alone.places] == ["lib.py:5"]
+
+
 def test_a_number_that_became_a_symbol_is_a_size() -> None:
     again = replace(THIRD, location=SourceLine("m.py", 35))
     numbers = Evidence(recompiles=(AGAIN, again))

@@ -42,8 +42,13 @@ def _break_places(items: Sequence[Break], evidence: Evidence) -> tuple[SourceLin
     function, is returned only if there is no other line.
     """
     lines = [line for item in items if (line := _break_line(item, evidence))]
-    lines = [line for line in lines if line.file not in evidence.libraries] or lines
-    return unique_lines([line for line in lines if line.code] or lines)[:_MOST_PLACES]
+    shown = prefer_own_lines(lines, evidence)
+    return unique_lines([line for line in shown if line.code] or shown)[:_MOST_PLACES]
+
+
+def prefer_own_lines(lines: Sequence[SourceLine], evidence: Evidence) -> Sequence[SourceLine]:
+    """Return the lines that are in no library; if there are none, return all."""
+    return [line for line in lines if line.file not in evidence.libraries] or lines
 
 
 def unique_lines(lines: Iterable[SourceLine]) -> tuple[SourceLine, ...]:

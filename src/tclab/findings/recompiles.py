@@ -11,7 +11,13 @@ from itertools import chain
 from tclab.compare import fixes
 from tclab.compare.fixes import Fix
 from tclab.compare.identity import STACK_VALUE, failed_guards
-from tclab.findings.breaks import LIMIT, break_reason, list_hints, unique_lines
+from tclab.findings.breaks import (
+    LIMIT,
+    break_reason,
+    list_hints,
+    prefer_own_lines,
+    unique_lines,
+)
 from tclab.findings.evidence import Evidence
 from tclab.findings.words import join_few
 from tclab.model import NOT_KNOWN, Break, Cost, Finding, Recompile, SourceLine
@@ -41,7 +47,7 @@ def _find_merged(evidence: Evidence) -> Iterator[tuple[Finding, bool]]:
     for each in _list_functions(evidence):
         alike[each.merge_key].append(each)
     for group in alike.values():
-        yield _merge(group), group[0].is_unavoidable
+        yield _merge(group, evidence), group[0].is_unavoidable
 
 
 def _list_functions(evidence: Evidence) -> Iterator[_Recompiled]:
@@ -108,14 +114,16 @@ def _describe_function(
     return replace(found, name="recompile-limit", limit=break_reason(limit))
 
 
-def _merge(group: Sequence[_Recompiled]) -> Finding:
-    """Return the finding on functions with the same merge key."""
-    first = group[0]
+def _merge(group: Sequence[_Recompiled], evidence: Evidence) -> Finding:
+    """Return the finding on functions with the same merge key. A library's line, whose caller is
+    not known, is left out if there are others.
+    """
+    first, lines = group[0], [line for each in group for line in each.lines]
     reasons = join_few([*dict.fromkeys(chain.from_iterable(each.reasons for each in group))])
     return Finding(
         first.name,
         ": ".join(filter(None, (first.limit, _count_compiles(group), reasons))),
-        unique_lines(line for each in group for line in each.lines),
+        unique_lines(prefer_own_lines(lines, evidence)),
         replace(first.cost, amount=sum(each.cost.amount for each in group)),
         tuple(filter(None, [_merge_fixes([each.fix for each in group])])),
         "recompiles" if first.items else "",
