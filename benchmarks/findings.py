@@ -35,8 +35,8 @@ def explain(planted: Planted, folder: Path) -> list[str]:
 
 def is_right(planted: Planted, kinds: list[str]) -> bool:
     """Return whether the findings begin with the planted kinds, and none has another kind."""
-    first = kinds[: len(planted.kinds)]
-    return first == [*planted.kinds] and not set(kinds) & set(planted.never)
+    wanted = planted.kinds_here
+    return kinds[: len(wanted)] == [*wanted] and not set(kinds) & set(planted.never)
 
 
 def main(names: list[str]) -> int:
@@ -49,7 +49,7 @@ def main(names: list[str]) -> int:
             kinds = explain(planted, Path(folder))
             right = is_right(planted, kinds)
             wrong += not right
-            verdict = "right" if right else f"WRONG, planted {', '.join(planted.kinds)}"
+            verdict = "right" if right else f"WRONG, planted {', '.join(planted.kinds_here)}"
             print(f"{planted.name:28} {', '.join(kinds) or 'nothing':60} {verdict}", flush=True)
     return wrong
 

@@ -12,6 +12,7 @@ import torch
 from tclab.capturing import capture
 from tclab.compare import fixes
 from tclab.compare.identity import failed_guards
+from tclab.model import Break
 
 Call = tuple[Any, ...]
 
@@ -29,7 +30,7 @@ def reasons(fn: Callable[..., Any], calls: Iterable[Call], **options: Any) -> li
 def fix(fn: Callable[..., Any], calls: Iterable[Call], **options: Any) -> str:
     """Return the fix of a function that is compiled again exactly once."""
     (guard,) = reasons(fn, calls, **options)
-    return fixes.fix_guard(guard)
+    return fixes.fix_guard(guard).text
 
 
 def sine(x: torch.Tensor) -> torch.Tensor:
@@ -65,7 +66,7 @@ def test_a_size_behind_a_break() -> None:
         return y * 2
 
     calls = [(zeros(size),) for size in (8, 12)]
-    texts = [fixes.fix_guard(guard) for guard in reasons(broken, calls)]
+    texts = [fixes.fix_guard(guard).text for guard in reasons(broken, calls)]
     assert len(texts) == 2 and "Compile with dynamic=True" in texts[1]
     assert reasons(broken, calls, dynamic=True) == []
 
@@ -126,8 +127,8 @@ def steps(layer: Layer, make: Callable[[int], Any]) -> Iterable[Call]:
 def test_a_number_that_a_module_has() -> None:
     layer = Layer()
     first, *_ = reasons(layer, steps(layer, int))
-    assert "self.step is a Python number" in fixes.fix_guard(first)
-    assert "torch.tensor(2)" in fixes.fix_guard(first)
+    assert "self.step is a Python number" in fixes.fix_guard(first).text
+    assert "torch.tensor(2)" in fixes.fix_guard(first).text
     assert reasons(layer, steps(layer, torch.tensor)) == []
 
 
@@ -178,7 +179,7 @@ def test_a_list_that_the_function_changes() -> None:
 
     several = reasons(counting, [(zeros(4),)] * 3)
     assert len(several) > 1 and {
-        "after the call" in fixes.fix_guard(guard) for guard in several
+        "after the call" in fixes.fix_guard(guard).text for guard in several
     } == {True}
     assert reasons(sine, [(zeros(4),)] * 3) == []
 
@@ -297,3 +298,8 @@ def test_a_backward_is_called_outside() -> None:
 
     *_, hint = first_hints(step, torch.ones(2, requires_grad=True))
     assert hint.startswith("Compile what computes the loss")
+
+
+def test_hints_that_were_tried_stay_as_they_are() -> None:
+    item = Break("", "GB0123", hints=("Compile what computes the loss. (Not tried.)",), tried=True)
+    assert fixes.usable_hints(item) == item.hints

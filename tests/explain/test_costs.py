@@ -63,6 +63,16 @@ def test_float32_products_would_take_less_with_tf32() -> None:
     assert t4 and t4.tf32 is None  # it has no TF32
 
 
+def test_products_of_converted_values_would_take_less_without() -> None:
+    upcast = replace(PRODUCT, upcast="bf16")
+    cost = call_cost([GPU], [upcast, PRODUCT], H200)
+    assert cost and cost.narrow and cost.tf32 and cost.narrow < cost.products
+    one = call_cost([GPU], [upcast], H200)
+    assert one and one.narrow and one.narrow == pytest.approx(one.products / 16, rel=0.1)
+    none = call_cost([GPU], [PRODUCT], H200)
+    assert none and none.narrow is None
+
+
 def test_what_enters_and_leaves_a_graph_comes_from_memory() -> None:
     """Eight kernels of 16 MiB find in L2 what the one before left, but not 128 MiB of weights."""
     row = replace(LARGE, bytes=2**27, times=8)

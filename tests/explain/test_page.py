@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tclab.model import Problem, rows_of_chains
+from tclab.model import KernelRow, Problem, rows_of_chains
 from tclab.render.report import document
 from tests.site.viewer.chains import kernels
 
@@ -105,3 +105,50 @@ def test_a_kernel_leads_to_its_code_though_its_graph_is_folded(shown, broken):
     names.nth(names.count() - 1).click()
     opened.locator("#graph2[open]").wait_for()
     opened.locator("#chain2-cpp").wait_for()
+
+
+def many_kernels(report, count):
+    """The same report with so many rows: the dearest first moves the most bytes."""
+    rows = [KernelRow(f"triton_{n}", "reduction" if n % 2 else "pointwise", bytes=2 ** (n % 30),
+                      least=1e-6 * (count - n), graph=0) for n in range(count)]  # fmt: skip
+    calls = [KernelRow("extern_kernels.mm", "extern", operations=2 * 10**9, bytes=4, graph=0)]
+    return replace(report, kernels=(*rows, *calls), chains=())
+
+
+def names(opened) -> list[str]:
+    return opened.locator(".explain-kernels tbody tr:visible td:first-child").all_inner_texts()
+
+
+def test_the_kernels_of_a_call_are_filtered_and_have_totals(shown, broken):
+    opened = shown(many_kernels(broken, 30))
+    table = opened.locator(".explain-kernels")
+    assert table.locator("output").inner_text() == "31 of 31"
+    assert table.locator("thead td").all_inner_texts()[:1] == ["total"]
+    assert "2 G" in table.locator("thead td.tclab-num").nth(2).inner_text()
+    table.locator("input").fill("library")
+    assert names(opened) == ["extern_kernels.mm"]
+    assert table.locator("output").inner_text() == "1 of 31"
+    assert "2 G" in table.locator("thead td.tclab-num").nth(2).inner_text()
+
+
+def test_bytes_are_sorted_by_their_number(shown, broken):
+    opened = shown(many_kernels(broken, 30))
+    opened.locator(".explain-kernels th button", has_text="bytes moved").click()
+    assert names(opened)[:2] == ["triton_29", "triton_28"] and names(opened)[-1] == "triton_0"
+
+
+def test_the_later_rows_of_a_long_table_come_when_asked_for(shown, broken):
+    opened = shown(many_kernels(broken, 300))
+    table = opened.locator(".explain-kernels")
+    assert len(names(opened)) == 20 and table.locator("output").inner_text() == "301 of 301"
+    table.locator("button", has_text="Show all 301 rows").click()
+    assert len(names(opened)) == 301 and names(opened)[:2] == ["triton_0", "triton_1"]
+    table.locator("input").fill("triton_299")
+    assert names(opened) == ["triton_299"]
+
+
+@pytest.mark.parametrize("width", [PHONE, 1280])
+def test_a_long_table_of_kernels_is_no_wider_than_the_window(shown, broken, width):
+    opened = shown(many_kernels(broken, 300), width)
+    opened.locator(".explain-kernels button", has_text="Show all").click()
+    assert too_wide(opened) == 0

@@ -20,15 +20,19 @@ from tclab.model import (
     FusedGroup,
     Kernel,
     KernelFacts,
+    KernelRow,
     Listing,
     Problem,
     Report,
     Resources,
     SourceLine,
+    TimedAnswer,
+    TimedQuestion,
     rows_of_chains,
     rows_of_kernels,
 )
 from tclab.render import text as rendered
+from tclab.render.kinds.table import cell_texts
 from tclab.render.report import counts as words
 from tclab.render.report import document, kernels
 from tclab.render.report.graph_symbols import graphs_of_symbols
@@ -235,7 +239,7 @@ def test_the_page_says_what_the_report_holds(html, broken):
 
 def test_a_report_begins_with_the_verdict_and_the_reader_s_lines(html, broken):
     order = ["1 graph break:", f"PyTorch {broken.provenance.torch}", broken.provenance.date,
-             "Avoid calling builtin", 'id="source"', 'id="chains"', 'id="kernels"',
+             "Avoid calling builtin", 'id="source"', 'id="kernels"', 'id="chains"',
              'id="breaks"', 'id="guards"']  # fmt: skip
     places = [html.index(part) for part in order]
     assert places == sorted(places)
@@ -245,7 +249,7 @@ def test_a_report_begins_with_the_verdict_and_the_reader_s_lines(html, broken):
 
 def test_a_recompile_says_what_ends_it(html, broken):
     (note,) = [n for n in source(broken, "f").notes if n.label == "recompile"]
-    assert note.detail.startswith("Nothing to do: from this compile on n is a symbol")
+    assert note.detail.startswith("Compile with dynamic=True: a number is then a symbol. Tried:")
     assert note.detail in html and note.detail[:40] in rendered(broken)
 
 
@@ -342,6 +346,20 @@ def test_columns_that_say_nothing_are_left_out(broken):
     assert "graph" not in kernels.compact_table(broken.kernels[:1]).columns
 
 
+def test_the_rows_of_a_call_are_added_up():
+    each = KernelRow("k", bytes=2**20, operations=2 * 10**9, runs=3, times=2, graph=0)
+    rows = (each, KernelRow("other", bytes=None, operations=0, runs=1, graph=0))
+    assert (each.launches, each.call_bytes, each.call_operations) == (6, 3 * 2**20, 6 * 10**9)
+    compact = kernels.compact_table(rows)
+    assert cell_texts(compact)[0] == ["k", "", "3 MiB", "6 G", "6", "Triton"]
+    assert cell_texts(kernels.add_up(rows, compact))[0] == [
+        "total, 1 of unknown bytes left out", "–", "3 MiB", "6 G", "7", "–"
+    ]  # fmt: skip
+    assert kernels.add_up(rows[:1], compact) is None
+    unlikely = replace(each, open=(TimedAnswer(TimedQuestion("pad", "mm", "m.py:1"), "yes"),))
+    assert kernels.add_up((each, unlikely), compact) is None
+
+
 def test_a_kernel_of_several_groups_moves_what_they_move():
     groups = FusedGroup(("op0",), 1024), FusedGroup(("op1",)), FusedGroup(("op2",), 8)
     facts = KernelFacts(fused=groups, resources=Resources(16, 0))
@@ -418,13 +436,13 @@ def test_the_summary_has_kernels_breaks_with_their_fix_and_the_file(broken, tmp_
     out = said(broken, tmp_path / "x.html", capsys)
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert "1 graph break: the code is in 2 graphs. 1 recompile: 3 graphs in all." in lines
-    assert any(line.startswith("cpp_fused_add_mul_0 broken.py:7, 11 64 ") for line in lines)
+    assert any(line.startswith("cpp_fused_add_mul_0 broken.py:7, 11 64 bytes ") for line in lines)
     at = lines.index('graph break broken.py:12 print("seen </script> \\u00e9")')
     assert lines[at + 1] == "Failed to trace builtin operator [GB0059]"
     assert lines[at + 2].startswith("fix: Avoid calling builtin `print`")
     at = lines.index("recompile broken.py:10")
     assert re.fullmatch(r"f compiled again \(0/1\): n == 3 \(\S+ s once, measured\)", lines[at + 1])
-    assert lines[at + 2].startswith("fix: Nothing to do: from this compile on n is a symbol")
+    assert lines[at + 2].startswith("fix: Compile with dynamic=True: a number is then a symbol.")
     assert lines[-1].endswith("x.html, 2.5 MB")
 
 

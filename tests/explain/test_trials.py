@@ -6,19 +6,22 @@ import copy
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
 
+from tclab.compare import fixes
 from tclab.errors import ExplainError
-from tclab.explain import ExplainRequest, explain, explain_named, failures, load
-from tclab.explain.trials import recompiles
-from tclab.explain.trials.remedy import Remedy
+from tclab.explain import ExplainRequest, explain, explain_named, failures, load, source
+from tclab.explain.subject import Subject
+from tclab.explain.trials import breaks, failing, recompiles
+from tclab.explain.trials.remedy import Remedy, TrialResult
 from tclab.explain.trials.rewrites import assert_in_graph, list_rewrites, move_compiles
 from tclab.explain.trials.runner import TrialRunner, open_runner
-from tclab.model import Report
+from tclab.model import Break, Report, SourceLine
 
 SRC = Path(recompiles.__file__).resolve().parents[3]
 
@@ -257,6 +260,83 @@ def test_without_seconds_nothing_is_tried():
     assert runner.run(Remedy()) is None and runner.process is None
 
 
+def test_what_several_functions_need_is_tried_once(monkeypatch):
+    asked = []
+    result = TrialResult(breaks=1)
+    monkeypatch.setattr(TrialRunner, "_try", lambda _, remedy: asked.append(remedy) or result)
+    runner = TrialRunner(ExplainRequest.parse("tried.py:f"))
+    for words in ("one compile serves all sizes", "a number is then a symbol"):
+        assert runner.run(Remedy(words, options={"dynamic": True})) is result
+    assert runner.run(Remedy("detach", arguments="detach")) is result
+    assert [each.description for each in asked] == ["one compile serves all sizes", "detach"]
+
+
+def test_a_hint_on_assignments_fits_the_line(monkeypatch, write):
+    said = "For the common pattern `if tensor_cond: x = transform(x)`, apply it always."
+    code = "def f(x):\n    if x.any():\n        x = x.abs()\n    if x.all():\n        return x\n"
+    path = write("branched_.py", code)
+    monkeypatch.setattr(source, "files", lambda: {"branched_.py": str(path)})
+    for line, kept in ((2, [said]), (4, [])):
+        item = Break("", hints=(said,), location=SourceLine("branched_.py", line))
+        assert breaks._clean_hints(item) == kept
+
+
+@pytest.mark.parametrize(("error", "said"), [("", True), ("InductorError: …", False)])
+def test_fusion_is_at_fault_only_where_it_helps_to_leave_it_out(monkeypatch, error, said):
+    result = TrialResult(error=error, compiles={} if error else {"m.py:1": 1})
+    monkeypatch.setattr(TrialRunner, "_try", lambda *_: result)
+    monkeypatch.setattr(failing, "read_file", lambda _: "")
+    runner = TrialRunner(ExplainRequest.parse("tried.py:f"))
+    step = failing._diagnose_stage(runner, "", "Inductor", "").step
+    assert "options={'max_fusion_size': 1}" in step and ("is at fault" in step) == said
+
+
+GRADIENT = "tensor 'x' requires_grad mismatch. expected requires_grad=0"
+
+
+def test_a_library_s_argument_gets_no_gradient_from_the_reader():
+    subject = Subject("f", "tried.py:f", lambda x: x, tuple)
+    runner = TrialRunner(ExplainRequest.parse("tried.py:f"))
+    own = recompiles._Function(SourceLine("m.py", 1), (GRADIENT,), limited=False)
+    for function, count in ((own, 1), (replace(own, in_library=True), 0)):
+        assert len([*recompiles._list_remedies(function, subject, runner)]) == count
+
+
+@pytest.mark.parametrize(("helps", "cause"), [("", fixes.SIZES), ("detach", "")])
+def test_only_dynamic_shapes_alone_are_a_fix_for_sizes(monkeypatch, helps, cause):
+    """A Parameter has to be detached as well: that is no fix for the sizes of other functions."""
+    place = SourceLine("m.py", 1)
+
+    def tried(_, remedy):
+        return TrialResult(compiles={str(place): 1 if remedy.arguments == helps else 2})
+
+    monkeypatch.setattr(TrialRunner, "_try", tried)
+    size = "tensor 'x' size mismatch at index 0. expected 8, actual 9"
+    match = recompiles._SIZE.match(size)
+    function = recompiles._Function(place, (size,), limited=False, sizes=(match,))
+    runner = TrialRunner(ExplainRequest.parse("tried.py:f"))
+    remedies = [*recompiles._list_remedies(function, Subject("f", "", len, tuple), runner)]
+    before = TrialResult(compiles={str(place): 2})
+    fix = recompiles._find_fix(function, before, remedies, set(), runner)
+    assert fix.helped and fix.cause == cause and ("Parameter" in fix.text) == (helps == "detach")
+
+
+def test_sizes_of_older_entries_are_tried(write):
+    code = """import torch
+
+
+def f(x):
+    return x * 2
+
+
+def example_inputs():
+    return [(torch.ones(2),), (torch.ones(2, requires_grad=True),), (torch.ones(3),)]
+"""
+    write("grown_.py", code)
+    (fix,) = notes(explain_named(ExplainRequest.parse("grown_.py:f")), "recompile")
+    assert fix.startswith("Compile with dynamic=True: one compile serves all sizes. Tried:")
+
+
 def test_a_trial_that_does_not_end(write, own_trial_process):
     write("endless.py", "while True:\n    pass\n")
     with open_runner(ExplainRequest.parse("endless.py:f")) as runner:
@@ -360,7 +440,10 @@ def test_a_number_that_became_a_symbol(write):
     code = "import torch\n\n\ndef f(x, n):\n    return x * n\n\n\ndef example_inputs():\n"
     write("numbers_.py", f"{code}    return [(torch.ones(2), n) for n in (3, 5, 7)]\n")
     (fix,) = notes(explain_named(ExplainRequest.parse("numbers_.py:f")), "recompile")
-    assert fix.startswith("Nothing to do: from this compile on n is a symbol, and a third value")
+    assert fix == (
+        "Compile with dynamic=True: a number is then a symbol. "
+        "Tried: it is compiled once instead of 2 times."
+    )
     assert recompiles._NUMBER.match("n == 3")
 
 

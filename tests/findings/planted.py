@@ -15,7 +15,8 @@ from torch import nn
 @dataclass(frozen=True)
 class Planted:
     """A function's name in this file, its arguments as an expression, the kinds that its findings
-    have to begin with, and those that it must not have.
+    have to begin with, and those that it must not have. The first of its kinds is gone from the
+    version of PyTorch in `fixed_in` on.
     """
 
     name: str
@@ -24,6 +25,13 @@ class Planted:
     never: tuple[str, ...] = ()
     target: str = ""
     calls: int = 1
+    fixed_in: str = ""
+
+    @property
+    def kinds_here(self) -> tuple[str, ...]:
+        """The kinds that its findings have to begin with on this PyTorch."""
+        is_fixed = self.fixed_in and torch.__version__ >= self.fixed_in
+        return self.kinds[1:] if is_fixed else self.kinds
 
 
 def shifted(history):  # pytorch#197829
@@ -74,6 +82,10 @@ counted = _Counted()
 
 def products(x, weight):
     return torch.relu(x @ weight) @ weight
+
+
+def upcast(x, weight):
+    return x.float() @ weight.float()
 
 
 def small(x, weight):
@@ -149,14 +161,17 @@ def shifts_prints_and_asks(history):
 
 _FLOAT32 = "(torch.randn(4096, 4096), torch.randn(4096, 4096))"
 _BFLOAT16 = "(torch.randn(64, 64).bfloat16(), torch.randn(64, 64).bfloat16())"
+_BFLOAT16_LARGE = "(torch.randn(4096, 4096).bfloat16(), torch.randn(4096, 4096).bfloat16())"
 _LARGE = "(torch.randn(4096, 4096),)"
 
 PLANTED = (
-    Planted("shifted", "(torch.randn(8, 64),)", ("results-differ",)),
+    Planted("shifted", "(torch.randn(8, 64),)", ("results-differ",), fixed_in="2.15"),
     Planted("ranged", "(torch.arange(11),)", ("results-differ", "known-fault")),
     Planted("layers", "(torch.randn(8),)", ("recompile-limit",)),
     Planted("counted", "(torch.randn(8),)", ("compiles-every-call",), calls=4),
     Planted("products", _FLOAT32, ("float32-products",),
+            ("launch-bound",), target="h200"),
+    Planted("upcast", _BFLOAT16_LARGE, ("upcast-products", "float32-products"),
             ("launch-bound",), target="h200"),
     Planted("small", _BFLOAT16, ("launch-bound",), ("float32-products",),
             target="h200"),
@@ -164,7 +179,8 @@ PLANTED = (
     Planted("printed", "(torch.randn(8),)", ("graph-break",), ("skipped",)),
     Planted("looped", "(torch.randn(8),)", ("nothing-compiled", "skipped")),
     Planted("transposed", _LARGE, ("copies",), ("launch-bound",), target="h200"),
-    Planted("autocast", "(torch.randn(8, 8), torch.randn(8, 8))", ("cache-bypass",)),
+    Planted("autocast", "(torch.randn(8, 8), torch.randn(8, 8))", ("cache-bypass",),
+            fixed_in="2.15"),
     Planted("cast", "(torch.randn(8),)", (), ("copies", "graph-break", "recompile")),
     Planted("counts_prints_and_asks", "(torch.randn(8),)",
             ("compiles-every-call", "graph-break", "graph-break"), calls=4),
@@ -173,5 +189,5 @@ PLANTED = (
     Planted("copies_prints_and_moves", _LARGE, ("copies", "cpu-tensors", "graph-break"),
             target="h200"),
     Planted("shifts_prints_and_asks", "(torch.randn(8, 64),)",
-            ("results-differ", "graph-break", "graph-break")),
+            ("results-differ", "graph-break", "graph-break"), fixed_in="2.15"),
 )  # fmt: skip

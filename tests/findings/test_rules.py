@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tclab import findings
+from tclab.compare.fixes import SIZES, Fix
 from tclab.findings import Evidence
-from tclab.findings.dynamo import LIMIT
+from tclab.findings.breaks import LIMIT
 from tclab.findings.jobs import find_in_job
 from tclab.model import (
     DIFFERS,
@@ -66,6 +67,7 @@ COPY = KernelRow(
     "triton_poi_fused_clone_0", origins=("aten.permute", "aten.clone"), lines=(LINE,), bytes=900
 )
 WORK = KernelRow("triton_poi_fused_add_1", origins=("aten.add",), lines=(LINE,), bytes=1000)
+UPCAST = KernelRow("extern_kernels.mm", "extern", rate="f32", lines=(LINE,), upcast="bf16")
 BYPASS = Caching("0/0", "AOTAutograd", "bypass", "a higher-order operator", LINE)
 SAVED = PartitionedValue("tanh", "aten.tanh", "saved", 2**27, storage=1, location=LINE)
 GIVEN = PartitionedValue("x", "", "input", 2**26, storage=0)
@@ -111,6 +113,10 @@ CASES: dict[str, tuple[Evidence, Evidence]] = {
     "float32-products": (
         Evidence(cost=COST),
         Evidence(cost=replace(COST, products=8e-6)),
+    ),
+    "upcast-products": (
+        Evidence(cost=replace(COST, narrow=6e-6), kernels=(UPCAST,)),
+        Evidence(cost=COST, kernels=(replace(UPCAST, upcast=""),)),
     ),
     "launch-bound": (
         Evidence(cost=COST),
@@ -237,6 +243,27 @@ def test_nothing_is_found_where_nothing_is() -> None:
     assert names(Evidence(calls=2, kernels=(WORK,), compile_time=TIMES)) == []
 
 
+def test_a_graph_that_was_compiled_again_costs_a_call_nothing() -> None:
+    twin = replace(COPY, graph=1, runs=0)
+    assert names(Evidence(kernels=(COPY, twin, WORK, replace(WORK, runs=0)))) == ["copies"]
+    spilled = replace(WORK, spilled=64)
+    assert names(Evidence(kernels=(spilled, replace(spilled, runs=0)))) == ["spills"]
+
+
+def test_a_copy_in_a_graph_that_runs_twice_costs_twice() -> None:
+    (found,) = find(Evidence(kernels=(replace(COPY, runs=2), WORK)))
+    assert found.cost == Cost(1800, "byte a call", "counted")
+
+
+def test_an_upcast_before_a_product_has_its_line_and_both_times() -> None:
+    (found,) = [e for e in find(CASES["upcast-products"][0]) if e.name == "upcast-products"]
+    assert found.what == (
+        "values of bfloat16 are converted to float32 for products: a call's products take 50 µs "
+        "at least, and 6 µs with these as bfloat16"
+    )
+    assert found.places == (LINE,) and str(found.cost) == "44 µs a call, computed"
+
+
 def test_a_small_forward_may_save_what_it_likes() -> None:
     small = replace(KEPT, values=(replace(SAVED, bytes=2**20),))
     assert names(Evidence(partitions=(small,))) == []
@@ -255,9 +282,69 @@ def test_sizes_of_many_functions_are_one_finding() -> None:
     other = replace(THIRD, location=SourceLine("m.py", 35))
     sizes, number = find(Evidence(recompiles=(*items, other), compile_time=TIMES))
     assert str(sizes.cost) == "6 s once, measured" and sizes.places == (*places,)
-    assert sizes.what.startswith("3 functions compiled again for other sizes: f5 compiled again")
+    assert sizes.what.startswith("3 functions compiled again for other sizes: tensor 'x' size")
     assert sizes.actions[0].startswith("Compile with dynamic=True") and "n == 2" in number.what
-    assert len(find(Evidence(recompiles=items[:2]))) == 2
+    assert "mark_dynamic" in find(Evidence(recompiles=items[:1]))[0].actions[0]
+
+
+def test_the_fix_of_many_functions_names_no_argument_of_one() -> None:
+    items = [replace(AGAIN, location=SourceLine("m.py", number)) for number in (5, 15)]
+    other = replace(items[1], reasons=(AGAIN.reasons[0].replace("'x'", "'y'"),))
+    (found,) = find(Evidence(recompiles=(items[0], other)))
+    assert found.actions == ("Compile with dynamic=True, and one compile serves all sizes.",)
+    tried = {f"m.py:{n}": Fix(f"Tried: once instead of {n}.", SIZES, helped=True) for n in (5, 15)}
+    (found,) = find(Evidence(recompiles=(items[0], other), fixes=tried))
+    assert found.actions[0].endswith("all sizes. Tried: each is compiled less often.")
+
+
+def test_a_line_with_and_without_its_code_is_one_line() -> None:
+    bare = replace(AGAIN, location=SourceLine("lib.py", 5, "", "inner"))
+    called = {"lib.py:inner": replace(LINE, code=""), "0/1": LINE}
+    items = (bare, replace(bare, compile_id="1/1", location=SourceLine("lib.py", 9, "", "inner")))
+    (found,) = find(Evidence(recompiles=items, callers=called))
+    assert found.places == (LINE,)
+
+
+def test_a_library_s_line_is_left_out_beside_the_reader_s() -> None:
+    inner = replace(AGAIN, location=SourceLine("lib.py", 5, "", "inner"))
+    evidence = Evidence(recompiles=(AGAIN, inner), libraries=frozenset({"lib.py"}))
+    (found,) = find(evidence)
+    assert found.places == (START,)
+    (alone,) = find(replace(evidence, recompiles=(inner,)))
+    assert [str(place) for place in alone.places] == ["lib.py:5"]
+
+
+def test_a_number_that_became_a_symbol_is_a_size() -> None:
+    again = replace(THIRD, location=SourceLine("m.py", 35))
+    numbers = Evidence(recompiles=(AGAIN, again))
+    assert len(find(numbers)) == 2
+    (found,) = find(replace(numbers, symbols=frozenset({"n"})))
+    assert found.what.endswith("expected 8, actual 9; n == 2")
+
+
+def test_what_cannot_be_acted_on_is_a_mark() -> None:
+    """With and without a gradient are compiled once each, and so are train() and eval()."""
+    gradient = "0/0: tensor 'x' requires_grad mismatch. expected requires_grad=0"
+    for reason in (gradient, "0/0: not self.training"):
+        evidence = Evidence(recompiles=(replace(AGAIN, reasons=(reason,)),))
+        assert find(evidence) == ()
+        (mark,) = findings.find_marks(evidence)
+        assert mark.what == f"f compiled again (0/1): {reason[5:]}" and mark.places == (START,)
+        helped = replace(evidence, fixes={str(START): Fix("Do this. Tried: once.", helped=True)})
+        assert len(find(helped)) == 1 and findings.find_marks(helped) == ()
+
+
+def test_a_switch_at_every_call_is_no_mark() -> None:
+    reasons = ("0/0: not self.training",)
+    every, _ = CASES["compiles-every-call"]
+    items = tuple(replace(each, reasons=reasons) for each in every.recompiles)
+    assert names(replace(every, recompiles=items)) == ["compiles-every-call"]
+
+
+def test_a_fix_leaves_out_what_is_unavoidable() -> None:
+    reasons = ("0/0: not self.training", "0/0: n == 2")
+    (found,) = find(Evidence(recompiles=(replace(AGAIN, reasons=reasons),)))
+    assert "not self.training; n == 2" in found.what and "Nothing to do" not in found.actions[0]
 
 
 def test_the_limit_takes_the_place_of_its_recompiles() -> None:
@@ -280,8 +367,9 @@ def test_a_break_on_data_waits_for_the_device() -> None:
     waits = replace(BREAK, gb_type="Data-dependent branching")
     (found,) = find(Evidence(breaks=Breaks(breaks=(waits,), graphs=2)))
     assert str(found.cost) == "1 wait for the device a call, counted"
-    (other,) = find(Evidence(breaks=Breaks(breaks=(BREAK,), graphs=2)))
-    assert other.cost == NOT_KNOWN
+    for item in (BREAK, replace(waits, skipped=True)):
+        (other,) = find(Evidence(breaks=Breaks(breaks=(item,), graphs=2)))
+        assert other.cost == NOT_KNOWN
 
 
 def test_a_break_that_runs_several_times_waits_each_time() -> None:

@@ -5,7 +5,8 @@ for the failed guard. tests/compare/test_fixes.py tries each fix.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 
 from tclab.model import Break
 
@@ -35,6 +36,8 @@ _COMPILE_THE_LOSS = (
 
 def usable_hints(item: Break) -> tuple[str, ...]:
     """Return the hints that a user can act on, in PyTorch's order: those that fit the line."""
+    if item.tried:
+        return item.hints
     code = item.location.code.strip() if item.location else ""
     if item.gb_type == _BRANCH and code.startswith("while "):
         return (_WHILE,)
@@ -50,23 +53,39 @@ KEEP_A_TENSOR = "Another value compiles again: keep it a tensor, without .item()
 
 # ------------------------------------------------------------------------------ recompiles
 
-#: The beginning of the fix for recompiles for other sizes.
+#: Causes of recompiles: other sizes; or something that each program does once, for which there is
+#: nothing to do.
+SIZES, UNAVOIDABLE = "sizes", "unavoidable"
+#: The fix for recompiles for other sizes, without its full stop.
 ANY_SIZE = "Compile with dynamic=True, and one compile serves all sizes"
-NO_KNOWN_FIX = "No fix is known for this guard."
-NOTHING_TO_DO = "Nothing to do: train() and eval() are compiled once each."
 
-#: Pattern of a failed guard → the fix; the first match counts.
-_FIX_PATTERNS = tuple((re.compile(pattern), text) for pattern, text in (
+
+@dataclass(frozen=True)
+class Fix:
+    """What to do about recompiles, and their `cause`: SIZES, UNAVOIDABLE or ''. `helped` says that
+    the fix was tried and that it helped.
+    """
+
+    text: str
+    cause: str = ""
+    helped: bool = False
+
+
+NO_KNOWN_FIX = Fix("No fix is known for this guard.")
+NUMBER_FIX = Fix(f"{ANY_SIZE} and numbers.", SIZES)
+
+#: Pattern of a failed guard → the fix, and its cause if it has one; the first match counts.
+_FIX_TEXTS: tuple[tuple[str, ...], ...] = (
     #   a value from before the break == 2.5
     (r"a value from before the break(?:\[\d+\])* == ",
      KEEP_A_TENSOR),
     #   tensor '___stack0' size mismatch at index 0. expected 8, actual 9
     (r"tensor '___stack\d+.*?' size mismatch",
-     f"{ANY_SIZE}."),
+     f"{ANY_SIZE}.", SIZES),
     #   tensor 'x' size mismatch at index 0. expected 8, actual 12
     (r"tensor '(?P<what>.+?)' size mismatch at index (?P<at>\d+)",
      (f"{ANY_SIZE}; an argument can be marked instead, with "
-     "torch._dynamo.mark_dynamic({what}, {at}) before the first call.")),
+     "torch._dynamo.mark_dynamic({what}, {at}) before the first call."), SIZES),
     #   tensor 'x' rank mismatch. expected 1, actual 2
     (r"tensor '(?P<what>.+?)' rank mismatch",
      "Each number of dimensions is compiled once: give {what} the same in every call, by reshape."),
@@ -76,7 +95,7 @@ _FIX_PATTERNS = tuple((re.compile(pattern), text) for pattern, text in (
     #   tensor 'x' requires_grad mismatch. expected requires_grad=0
     (r"tensor '(?P<what>.+?)' requires_grad mismatch",
      ("Nothing to do, if {what} has a gradient in some calls: with and without are compiled once "
-     "each. Pass {what}.detach() where no gradient is wanted.")),
+     "each. Pass {what}.detach() where no gradient is wanted."), UNAVOIDABLE),
     #   tensor 'x' stride mismatch at index 0. expected 4, actual 1
     (r"tensor '(?P<what>.+?)' strides? mismatch",
      "Pass {what}.contiguous(), so that its strides are the same in every call."),
@@ -85,7 +104,7 @@ _FIX_PATTERNS = tuple((re.compile(pattern), text) for pattern, text in (
      "Each {what} is compiled once: enter the same one around every call, if one is enough."),
     #   self._modules['drop'].training == True    not self.training
     (r"(?:not )?\S*\.training\b",
-     NOTHING_TO_DO),
+     "Nothing to do: train() and eval() are compiled once each.", UNAVOIDABLE),
     #   not bag.items
     (r"not (?P<what>[\w.]+)$",
      "{what} was empty when it was compiled: put there what belongs there before the first call."),
@@ -132,20 +151,42 @@ _FIX_PATTERNS = tuple((re.compile(pattern), text) for pattern, text in (
     ((r"(?:___check_obj_id\(|CodeGuardAccessor: Not a function on )(?P<what>[\w.\[\]']+?)"
      r"(?:\.__code__)?(?:,|$)"),
      "{what} is another object than before: pass the same one in every call, made once."),
-))  # fmt: skip
+)  # fmt: skip
+_FIX_PATTERNS = tuple(
+    (re.compile(pattern), text, "".join(cause)) for pattern, text, *cause in _FIX_TEXTS
+)
 
 
-def fix_guard(guard: str) -> str:
-    """Return the fix for a failed guard, in the form in which a user would write the guard."""
-    for pattern, text in _FIX_PATTERNS:
+#   n == 3
+_NUMBER = re.compile(r"(?P<what>\S+) == -?\d")
+
+
+def fix_guard(guard: str, symbols: Collection[str] = ()) -> Fix:
+    """Return the fix for a failed guard, in the form in which a user would write the guard. A
+    number in `symbols` is a size: Dynamo made it a symbol when it compiled again.
+    """
+    number = _NUMBER.match(guard)
+    if number and number["what"] in symbols:
+        return NUMBER_FIX
+    for pattern, text, cause in _FIX_PATTERNS:
         if match := pattern.match(guard):
-            return text.format(**match.groupdict())
+            return Fix(text.format(**match.groupdict()), cause)
     return NO_KNOWN_FIX
 
 
-def fix_guards(guards: Iterable[str]) -> tuple[str, ...]:
+def fix_guards(guards: Iterable[str], symbols: Collection[str] = ()) -> tuple[Fix, ...]:
     """Return the fixes for these failed guards, each once. NO_KNOWN_FIX is returned only if no
     guard has a known fix.
     """
-    fixes = dict.fromkeys(map(fix_guard, guards))
+    fixes = dict.fromkeys(fix_guard(guard, symbols) for guard in guards)
     return tuple(fix for fix in fixes if fix != NO_KNOWN_FIX) or tuple(fixes)
+
+
+def fix_together(guards: Iterable[str], symbols: Collection[str] = ()) -> Fix:
+    """Return one fix for all of these failed guards. What is unavoidable is left out if there is
+    something to do about another guard.
+    """
+    fixes = fix_guards(guards, symbols)
+    useful = tuple(fix for fix in fixes if fix.cause != UNAVOIDABLE) or fixes
+    causes = {fix.cause for fix in useful}
+    return Fix(" ".join(fix.text for fix in useful), causes.pop() if len(causes) == 1 else "")

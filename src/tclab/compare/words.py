@@ -146,7 +146,7 @@ def _explain_break(item: Break) -> Iterator[str]:
 
 def _fix_lines(recompile: RecompileIdentity) -> list[str]:
     """Return a fix for each failed guard."""
-    return [f"fix: {fix}" for fix in fixes.fix_guards(recompile.guards)]
+    return [f"fix: {fix.text}" for fix in fixes.fix_guards(recompile.guards)]
 
 
 # ------------------------------------------------------------------------------- causes

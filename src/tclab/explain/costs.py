@@ -141,6 +141,7 @@ def call_cost(
         bound=bound,
         second_bound=second,
         tf32=call.tf32_seconds(),
+        narrow=call.narrow_seconds(),
         unknown=len(call.rows) - len(call.floors),
     )
 
@@ -230,6 +231,19 @@ class FirstCall:
             return None
         faster = [(row, floor(row, self.target, tf32=True)) for row in bound]
         return sum(row.runs * found.seconds for row, found in faster if found is not None)
+
+    def narrow_seconds(self) -> float | None:
+        """Return the seconds of the products if operands that were converted to float32 stayed in
+        their dtype of fewer bits; None if there are no such operands.
+        """
+        bound = [row for row, found in self.floors if found.bound == "products"]
+        if not any(row.upcast for row in bound):
+            return None
+        if self.target.operations_per_second("f16") is None:
+            return None
+        kept = [replace(row, rate="f16") if row.upcast else row for row in bound]
+        floors = [(row, floor(row, self.target)) for row in kept]
+        return sum(row.runs * found.seconds for row, found in floors if found is not None)
 
     def _boundary_seconds(self) -> float:
         beyond_l2 = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tclab import advisories, targets
+from tclab.compare.identity import readable_source
 from tclab.explain import costs, distinct_values
 from tclab.findings import CUDA_GRAPH_MODES, Evidence
 from tclab.model import rows_of_chains, rows_of_kernels
@@ -39,6 +40,7 @@ def of_capture(
         breaks=capture.breaks,
         recompiles=tuple(r for r in capture.recompiles if r.compile_id not in failed),
         distinct=distinct_values.find(capture),
+        symbols=frozenset(readable_source(each.source) for each in capture.symbols.symbols),
         advisories=advisories.find(snapshot),
         kernels=rows if device is None else costs.add_floors(rows, device),
         cost=costs.call_cost(chains, rows, device, cuda_graphs=cuda_graphs),

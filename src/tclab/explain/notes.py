@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from tclab.compare import fixes
 from tclab.compare.identity import STACK_VALUE, readable_source
-from tclab.findings.dynamo import break_reason, join_few, select_lines
+from tclab.findings.breaks import break_reason, select_lines
+from tclab.findings.words import join_few
 from tclab.model import Break, Breaks, Finding, Guard, LineNote, SourceLine, Symbol
 from tclab.text import user_lines
 
@@ -29,10 +30,15 @@ _VALUES = frozenset({
 })  # fmt: skip
 
 
-def notes(capture: Capture, breaks: Breaks, findings: Iterable[Finding]) -> Notes:
-    """Return all notes by file, in the order of lines; equal notes on a line appear once."""
+def notes(
+    capture: Capture, breaks: Breaks, findings: Iterable[Finding], marks: Iterable[Finding]
+) -> Notes:
+    """Return all notes by file, in the order of lines; equal notes on a line appear once. Findings
+    on recompiles are notes, and so are `marks`, for which there is nothing to do.
+    """
     by_file: Notes = defaultdict(list)
-    for location, note in [*_note_breaks(breaks), *_note_recompiles(findings),
+    for location, note in [*_note_breaks(breaks), *_note_recompiles("recompile", findings),
+                           *_note_recompiles("compiled again", marks),
                            *_note_fixed_values(capture),
                            *_note_symbols(capture)]:  # fmt: skip
         if note not in by_file[location.file]:
@@ -88,7 +94,7 @@ def _note_fixed_values(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]
         several = [fact for fact in every if not any(other.covers(fact) for other in every)]
         if fixed := [fact for fact in several if not fact.leaves_open]:
             fix = fixes.KEEP_A_TENSOR if any(fact.carried for fact in fixed) else ""
-            yield places[key], LineNote(key[1], "specialised", join_few(fixed), fix)
+            yield places[key], LineNote(key[1], "specialised", join_few([*map(str, fixed)]), fix)
 
 
 @dataclass(frozen=True)
@@ -208,10 +214,12 @@ def _describe_symbol(symbol: Symbol) -> str:
     return f"{readable_source(symbol.source)} may vary: it is {symbol.name} in the graph"
 
 
-def _note_recompiles(findings: Iterable[Finding]) -> Iterator[tuple[SourceLine, LineNote]]:
+def _note_recompiles(
+    label: str, findings: Iterable[Finding]
+) -> Iterator[tuple[SourceLine, LineNote]]:
     """Yield a note for each function that was compiled again."""
     for each in findings:
         if each.section == "recompiles":
             for place in each.places:
                 fix = " Or: ".join(each.actions)
-                yield place, LineNote(place.line, "recompile", each.what, fix)
+                yield place, LineNote(place.line, label, each.what, fix)

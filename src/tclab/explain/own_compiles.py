@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tclab.explain.load import shorten_path
 from tclab.explain.seeds import seeded
 from tclab.explain.uncalled import CompileCall, find_running_original
-from tclab.findings.dynamo import LIMIT
+from tclab.findings.breaks import LIMIT
 from tclab.model import OwnCompiles, SourceLine
 from tclab.text import spans, user_lines
 

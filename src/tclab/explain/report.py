@@ -60,7 +60,7 @@ def build(
         agreement=agreement,
         measurement=measurement,
     )
-    found = findings.find(shown)
+    found, marks = findings.find(shown), findings.find_marks(shown)
     snapshot = replace(
         snapshot,
         agreement="" if agreement.verdict == UNKNOWN else agreement.verdict,
@@ -101,7 +101,9 @@ def build(
         measurement=measurement,
         findings=found,
     )
-    sources = source.annotate_sources(capture, chains, subject.callable, tried_fixes.breaks, found)
+    sources = source.annotate_sources(
+        capture, chains, subject.callable, tried_fixes.breaks, found, marks
+    )
     return _make_shareable(replace(report, sources=sources))
 
 

@@ -52,12 +52,12 @@ def _list_origins(dynamo: Listing) -> Iterator[str]:
 
 def annotate_sources(
     capture: Capture, chains: Sequence[Chain], subject: Callable[..., object], breaks: Breaks,
-    findings: Sequence[Finding],
+    findings: Sequence[Finding], marks: Sequence[Finding] = (),
 ) -> tuple[Annotated, ...]:  # fmt: skip
     """Return each function that took part, with its notes; the subject's own function comes
     first.
     """
-    notes, compiled = lines_of.notes(capture, breaks, findings), compiled_lines(chains)
+    notes, compiled = lines_of.notes(capture, breaks, findings, marks), compiled_lines(chains)
     lines_by_file: dict[str, set[int]] = defaultdict(set)
     start = _find_start(subject)
     for place in (*start, *_list_places(capture)):

@@ -6,16 +6,28 @@ from __future__ import annotations
 
 from itertools import chain
 
-from tclab.findings import complex_numbers, cuda_graphs, dynamo, kernels, truth
+from tclab.findings import breaks, complex_numbers, cuda_graphs, kernels, recompiles, truth
 from tclab.findings.evidence import Evidence
 from tclab.findings.kernels import CUDA_GRAPH_MODES
 from tclab.model import Finding, rank_findings
 
-__all__ = ["CUDA_GRAPH_MODES", "Evidence", "find"]
+__all__ = ["CUDA_GRAPH_MODES", "Evidence", "find", "find_marks"]
 
-RULES = (*truth.RULES, *dynamo.RULES, *kernels.RULES, *cuda_graphs.RULES, *complex_numbers.RULES)
+RULES = (
+    *truth.RULES,
+    *breaks.RULES,
+    *recompiles.RULES,
+    *kernels.RULES,
+    *cuda_graphs.RULES,
+    *complex_numbers.RULES,
+)
 
 
 def find(evidence: Evidence) -> tuple[Finding, ...]:
     """Return the findings of every rule, dearest first."""
     return rank_findings(tuple(chain.from_iterable(rule(evidence) for rule in RULES)))
+
+
+def find_marks(evidence: Evidence) -> tuple[Finding, ...]:
+    """Return what is only marked at its lines, because there is nothing to do."""
+    return tuple(recompiles.mark_recompiles(evidence))

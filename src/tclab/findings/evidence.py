@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tclab.compare.fixes import Fix
 from tclab.model import (
     Advice,
     Agreement,
@@ -32,7 +33,8 @@ class Evidence:
 
     `recompiles` are the recompiles that did not fail. `fixes` maps the first line of a function
     (``file:line``) to what stops its recompiles. `distinct` maps a frame, and then a source of
-    values in it, to the values for which the frame was compiled. `checkpoint_fix` says how to make
+    values in it, to the values for which the frame was compiled. `symbols` are the sources of the
+    sizes and numbers that Dynamo made symbols. `checkpoint_fix` says how to make
     a backward hold fewer checkpointed regions; '' if no way is known. `seconds_of` maps a compile
     id to the seconds of the compile, if they are known. `callers` maps a function of a library,
     ``file:function``, to the reader's line that called it; `libraries` are the files of libraries.
@@ -45,8 +47,9 @@ class Evidence:
     mode: str = ""
     breaks: Breaks = field(default_factory=Breaks)
     recompiles: tuple[Recompile, ...] = ()
-    fixes: Mapping[str, str] = field(default_factory=dict)
+    fixes: Mapping[str, Fix] = field(default_factory=dict)
     distinct: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    symbols: frozenset[str] = frozenset()
     own: OwnCompiles | None = None
     agreement: Agreement = field(default_factory=Agreement)
     advisories: tuple[Advice, ...] = ()

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from tclab.findings import cuda_graphs, dynamo
-from tclab.findings.dynamo import join_few
+from tclab.findings import breaks, cuda_graphs, recompiles
 from tclab.findings.evidence import Evidence
+from tclab.findings.words import join_few
 from tclab.model import (
     NOT_KNOWN,
     Cost,
@@ -63,12 +63,12 @@ def find_in_job(job: Job, differences: Sequence[str] = ()) -> tuple[Finding, ...
 
 
 def _find_in_processes(processes: Sequence[JobProcess]) -> Iterator[Finding]:
-    """Yield the findings of each process. Equal findings of several processes or lines are merged
-    into one.
+    """Yield the findings of each process. Equal findings of several processes are merged into
+    one.
     """
     by_identity: dict[object, list[tuple[JobProcess, Finding]]] = {}
     for process in processes:
-        for finding in _merge_lines(_find_in_process(process)):
+        for finding in _find_in_process(process):
             identity = finding.name, finding.what, finding.places
             by_identity.setdefault(identity, []).append((process, finding))
     for pairs in by_identity.values():
@@ -78,8 +78,8 @@ def _find_in_processes(processes: Sequence[JobProcess]) -> Iterator[Finding]:
 
 
 def _merge_lines(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Merge findings that say the same of several lines, such as the lines of equal layers. The
-    costs of these findings are added.
+    """Merge breaks, or graphs without CUDA graphs, of which the same is said at several lines, such
+    as the lines of equal layers. The costs of these findings are added.
     """
     alike: dict[object, list[Finding]] = defaultdict(list)
     for each in findings:
@@ -99,8 +99,9 @@ def _find_in_process(process: JobProcess) -> Iterator[Finding]:
         compile_time=process.compile_time,
         callers=process.callers,
     )
-    for rule in (*dynamo.RULES, *cuda_graphs.RULES):
-        yield from rule(evidence)
+    lines = chain.from_iterable(rule(evidence) for rule in (*breaks.RULES, *cuda_graphs.RULES))
+    yield from _merge_lines(lines)
+    yield from chain.from_iterable(rule(evidence) for rule in recompiles.RULES)
 
 
 def _sum_seconds(compiles: Sequence[JobCompile]) -> dict[str, float]:

@@ -34,6 +34,10 @@ _USE_TF32 = (
     "torch.set_float32_matmul_precision('high'): TF32 keeps 10 bits of each factor's fraction; not "
     "where the results need float32's 23. (Not tried.)"
 )
+_MULTIPLY_NARROW = (
+    "Multiply as {dtype}: tensor cores add in float32. x @ w rounds the result to {dtype}; "
+    "torch.mm(x, w, out_dtype=torch.float32) does not. (Not tried.)"
+)
 _USE_CUDA_GRAPHS = (
     'mode="reduce-overhead": a CUDA graph starts all kernels at once; not where shapes change from '
     "call to call. (Not tried.)"
@@ -63,7 +67,7 @@ def find_float32_products(evidence: Evidence) -> Iterator[Finding]:
         return
     saved = cost.products - cost.tf32
     if saved > _TF32_SHARE * cost.seconds:
-        rows = [row for row in evidence.kernels if row.rate == "f32" and row.runs]
+        rows = [row for row in _select_first_call(evidence) if row.rate == "f32"]
         rows.sort(key=lambda row: -(row.least or 0))
         lines = dict.fromkeys(line for row in rows for line in row.lines)
         yield Finding(
@@ -73,6 +77,30 @@ def find_float32_products(evidence: Evidence) -> Iterator[Finding]:
             tuple(lines)[:_MOST_PLACES],
             Cost(saved, "s a call", "computed"),
             (_USE_TF32,),
+            "kernels",
+        )
+
+
+def find_upcast_products(evidence: Evidence) -> Iterator[Finding]:
+    """Yield a finding if values of 16 bits are converted to float32 for products that would be
+    faster without.
+    """
+    cost = evidence.cost
+    if cost is None or cost.narrow is None:
+        return
+    saved = cost.products - cost.narrow
+    rows = [row for row in _select_first_call(evidence) if row.upcast]
+    if rows and saved > _TF32_SHARE * cost.seconds:
+        dtype = {"bf16": "bfloat16", "f16": "float16"}[rows[0].upcast]
+        lines = dict.fromkeys(line for row in rows for line in row.lines)
+        yield Finding(
+            "upcast-products",
+            f"values of {dtype} are converted to float32 for products: a call's products take "
+            f"{format_seconds(cost.products)} at least, and {format_seconds(cost.narrow)} with "
+            f"these as {dtype}",
+            tuple(lines)[:_MOST_PLACES],
+            Cost(saved, "s a call", "computed"),
+            (_MULTIPLY_NARROW.format(dtype=dtype),),
             "kernels",
         )
 
@@ -131,10 +159,12 @@ def find_cpu_tensors(evidence: Evidence) -> Iterator[Finding]:
 
 def find_copies(evidence: Evidence) -> Iterator[Finding]:
     """Yield a finding for each kernel that only copies, if it moves much of a call's bytes."""
-    total = sum(row.bytes or 0 for row in evidence.kernels)
-    for row in evidence.kernels:
-        if row.bytes and _only_copies(row) and row.bytes >= _COPY_SHARE * total:
-            cost = Cost(row.bytes, "byte a call", "counted")
+    rows = _select_first_call(evidence)
+    total = sum(row.call_bytes or 0 for row in rows)
+    for row in rows:
+        moved = row.call_bytes
+        if moved and _only_copies(row) and moved >= _COPY_SHARE * total:
+            cost = Cost(moved, "byte a call", "counted")
             if row.least is not None:
                 cost = Cost(row.least, "s a call", "computed")
             yield Finding(
@@ -147,6 +177,13 @@ def find_copies(evidence: Evidence) -> Iterator[Finding]:
             )  # fmt: skip
 
 
+def _select_first_call(evidence: Evidence) -> list[KernelRow]:
+    """Return the rows that the first call runs. A graph that was compiled again has the same
+    kernels once more.
+    """
+    return [row for row in evidence.kernels if row.runs and not row.is_alternative]
+
+
 def _only_copies(row: KernelRow) -> bool:
     """Return whether each operator of a kernel is a copy, such as ``aten.clone``, or a view."""
     names = {origin.partition(".")[2] for origin in row.origins}
@@ -155,7 +192,7 @@ def _only_copies(row: KernelRow) -> bool:
 
 def find_spills(evidence: Evidence) -> Iterator[Finding]:
     """Yield a finding for each kernel whose threads keep registers in memory."""
-    for row in evidence.kernels:
+    for row in _select_first_call(evidence):
         if row.spilled:
             yield Finding(
                 "spills",
@@ -218,6 +255,7 @@ def worst_checkpoints(graphs: Iterable[Checkpoints]) -> Checkpoints | None:
 
 RULES = (
     find_float32_products,
+    find_upcast_products,
     find_launch_bound,
     find_slower_than_eager,
     find_cpu_tensors,

@@ -53,7 +53,9 @@ class Graph(Artifact):
 @kind("break")
 @dataclass(frozen=True)
 class Break:
-    """One graph break. `gb_id` is PyTorch's registry id such as ``GB0059``, or ''."""
+    """One graph break. `gb_id` is PyTorch's registry id such as ``GB0059``, or ''. The `hints` are
+    PyTorch's own, or, if they were `tried`, those to show.
+    """
 
     kind: ClassVar[str]
     reason: str
@@ -64,6 +66,7 @@ class Break:
     location: SourceLine | None = None
     stack: tuple[SourceLine, ...] = ()
     skipped: bool = False  # Dynamo runs the whole frame without compiling
+    tried: bool = False
 
 
 @kind("breaks")

@@ -21,9 +21,11 @@ class CallCost:
     the device's rate. `bound` is the key of BOUNDS for the part that is likely to take longest;
     `second_bound` is the key of another part that takes nearly as long, or ''. `tf32` are the
     seconds of the products if float32 products used TF32. It is None if there are no float32
-    products, or if these already use TF32. `kernels` counts the launches of generated kernels, and
-    `library_calls` counts all other launches. `unknown` counts the rows whose bytes or operations
-    are not known; if there are such rows, the sums are too low.
+    products, or if these already use TF32. `narrow` are the seconds of the products if operands
+    that were converted to float32 stayed in their dtype of fewer bits. It is None if there are no
+    such operands. `kernels` counts the launches of generated kernels, and `library_calls` counts
+    all other launches. `unknown` counts the rows whose bytes or operations are not known; if there
+    are such rows, the sums are too low.
     """
 
     kind: ClassVar[str]
@@ -37,6 +39,7 @@ class CallCost:
     second_bound: str = ""
     tf32: float | None = None
     unknown: int = 0
+    narrow: float | None = None
 
     @property
     def seconds(self) -> float:

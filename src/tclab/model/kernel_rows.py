@@ -19,7 +19,8 @@ class KernelRow:
     `origins` are the ATen nodes that the kernel computes. `lines` are the user's lines, each once.
     `bytes` counts the memory traffic of all launches. `operations` counts the operations of the
     products (matrix products, convolutions, attention) in all launches; `rate` is the number format
-    of the products' operands: one of RATES, or ''. `registers` is the number of registers per
+    of the products' operands: one of RATES, or ''. `upcast` is the dtype of fewer bits from which
+    all of these operands were converted, or ''. `registers` is the number of registers per
     thread, and `spilled` counts the bytes of registers that went to memory. `times` counts the
     launches or calls in one run of the graph, and `runs` counts the runs of the graph in the first
     call. `least` is the least time in seconds that all launches of the first call take. `graph` is
@@ -49,6 +50,24 @@ class KernelRow:
     rate: str = ""
     runs: int = 1
     least: float | None = None
+    upcast: str = ""
+
+    @property
+    def launches(self) -> int:
+        """The launches or calls in the first call; of a graph that a later call compiled, in one
+        run.
+        """
+        return self.times * max(self.runs, 1)
+
+    @property
+    def call_bytes(self) -> int | None:
+        """The bytes that all of its launches move."""
+        return None if self.bytes is None else self.bytes * max(self.runs, 1)
+
+    @property
+    def call_operations(self) -> int | None:
+        """The operations of the products in all of its launches."""
+        return None if self.operations is None else self.operations * max(self.runs, 1)
 
     @property
     def is_alternative(self) -> bool:
@@ -135,6 +154,7 @@ def _make_row(kernel: Kernel, pane: int, graph: int | None = None) -> KernelRow:
         measured=facts.measured,
         operations=facts.operations,
         rate=facts.rate,
+        upcast=facts.upcast,
     )
 
 

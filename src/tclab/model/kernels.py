@@ -216,8 +216,9 @@ class KernelFacts:
 
     `operations` counts the operations of the products (matrix products, convolutions, attention) in
     all calls, a multiply-add as two; 0 without a product, None if not known. `rate` is the format
-    of the products' operands, one of RATES, or ''. `bytes` counts the bytes that a library call
-    reads and writes, each tensor once; None if not known.
+    of the products' operands, one of RATES, or ''. `upcast` is the dtype of fewer bits, such as
+    ``bf16``, from which all operands of the products were converted, or ''. `bytes` counts the
+    bytes that a library call reads and writes, each tensor once; None if not known.
     """
 
     kind: ClassVar[str]
@@ -235,6 +236,7 @@ class KernelFacts:
     operations: int | None = None
     rate: str = ""
     bytes: int | None = None
+    upcast: str = ""
 
     @property
     def is_alternative(self) -> bool:

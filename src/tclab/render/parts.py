@@ -59,10 +59,18 @@ def count(number: int, singular: str, plural: str = "") -> str:
 
 def byte_count(number: int) -> str:
     """Return a number of bytes as text; a large number is in KiB or MiB."""
-    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if number >= unit:
             return f"{number / unit:,.4g} {name}"
     return f"{number:,} bytes"
+
+
+def operation_count(number: int) -> str:
+    """Return a number of operations as text: ``137 G``, ``2.1 M``."""
+    for unit, name in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= unit:
+            return f"{number / unit:,.3g} {name}"
+    return f"{number:,}"
 
 
 def line_count(text: str) -> int:
@@ -124,19 +132,23 @@ def bare_table(
     *,
     right: Sequence[bool] = (),
     units: Sequence[str] = (),
+    totals: Sequence[Html] = (),
 ) -> Html:
-    """Draw a table without a box around it."""
+    """Draw a table without a box around it; a row of `totals` stands below the headings, where it
+    is in sight above many rows.
+    """
     align = ["tclab-num" if is_right else None for is_right in [*right, *[False] * len(head)]][
         : len(head)
     ]
     all_units = [*units, *[""] * len(head)][: len(head)]
     headings = [_draw_heading(*heading) for heading in zip(head, all_units, align, strict=True)]
-    body = []
-    for row in rows:
-        cells = (tag("td", cell, class_=align[index]) for index, cell in enumerate(row))
-        body.append(tag("tr", *cells))
-    head_row, table_body = tag("thead", tag("tr", *headings)), tag("tbody", *body)
-    return tag("table", head_row, table_body, class_="tclab-table")
+
+    def draw_row(row: Sequence[Html]) -> Html:
+        return tag("tr", *(tag("td", cell, class_=align[at]) for at, cell in enumerate(row)))
+
+    totals_row = draw_row(totals) if totals else NOTHING
+    table_head = tag("thead", tag("tr", *headings), totals_row)
+    return tag("table", table_head, tag("tbody", *map(draw_row, rows)), class_="tclab-table")
 
 
 def heading_text(name: str, unit: str) -> str:

@@ -60,6 +60,23 @@ def test_operations_are_those_of_pytorchs_counter(name: str, backward: bool) -> 
         assert counted == operations_in_eager(fn, on_meta, backward) > 0
 
 
+@pytest.mark.parametrize(
+    ("fn", "upcast"),
+    [
+        (lambda x, w: x.float() @ w.float(), "bf16"),
+        (lambda x, w: x.float() @ w.float().t(), "bf16"),
+        (lambda x, w: torch.addmm(w[0].float(), x.float(), w.float()), "bf16"),
+        (lambda x, w: (x.float() * 1.5) @ w.float(), ""),
+        (lambda x, w: x @ w, ""),
+        (lambda x, w: x.double() @ w.double(), ""),
+    ],
+)
+def test_a_product_of_converted_values(fn: Callable[..., Any], upcast: str) -> None:
+    args = torch.randn(64, 64, dtype=HALF), torch.randn(64, 64, dtype=HALF)
+    (product,) = (row for row in rows(fn, *args) if row.operations)
+    assert product.upcast == upcast
+
+
 def test_a_causal_attention_computes_the_lower_triangle() -> None:
     q = torch.randn(2, 4, 128, 64, dtype=HALF)
 

@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tclab.capturing.read.sizes import Sizes
+from tclab.capturing.read.views import VIEWS
 from tclab.model import Node
 
 if TYPE_CHECKING:
@@ -33,6 +34,10 @@ _MAY_MULTIPLY = re.compile(
     r"mm(_|$)|linear(_|$)|attention|transformer|rnn|lstm|gru|conv\d|convolution|linalg|solve"
     r"|cholesky|einsum"
 )
+
+
+#: Operators that convert to another dtype.
+CONVERSIONS = frozenset({"prims.convert_element_type", "aten._to_copy"})
 
 
 class UnknownSize(Exception):
@@ -93,6 +98,27 @@ class Operations:
             return "tf32"
         kind = "conv" if "conv" in name else "matmul"
         return "tf32" if self.precisions.get(kind) == "tf32" else "f32"
+
+    def find_upcast(self, nodes: Iterable[Node]) -> str:
+        """Return the dtype of fewer bits from which all matrices of the products among these nodes
+        were converted; '' if one was computed in float32.
+        """
+        products = filter(is_product, nodes)
+        operands = [self.nodes[n] for each in products for n in each.inputs if n in self.nodes]
+        matrices = [each for each in operands if each.shape is not None and len(each.shape) > 1]
+        dtypes = {self._dtype_before(each) for each in matrices}
+        return dtypes.pop() if len(dtypes) == 1 else ""
+
+    def _dtype_before(self, node: Node) -> str:
+        """Return the 16-bit dtype from which a value was converted, through views; else ''."""
+        while node.inputs and node.inputs[0] in self.nodes:
+            name, before = operator_name(node), self.nodes[node.inputs[0]]
+            if name in CONVERSIONS:
+                return before.dtype if before.dtype in ("f16", "bf16") else ""
+            if name not in VIEWS:
+                break
+            node = before
+        return ""
 
     # ---------------------------------------------------------------- a formula's arguments
 

@@ -6,13 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from tclab.capturing.read.operations import operator_name
 from tclab.capturing.read.sizes import Sizes
+from tclab.capturing.read.views import VIEWS
 from tclab.model import Graph, Node
 
-_VIEWS = (
-    "view reshape _unsafe_view permute t transpose expand slice select unsqueeze squeeze alias "
-    "as_strided split split_with_sizes detach diagonal unfold view_as_real view_as_complex"
-)
-VIEWS = frozenset(f"aten.{name}" for name in _VIEWS.split())
 _PARTIAL = "embedding index index_select gather take _unsafe_index embedding_bag _embedding_bag"
 #: Operators that read only the parts of their first input that their indices name.
 PARTIAL = frozenset(f"aten.{name}" for name in _PARTIAL.split())

@@ -35,7 +35,12 @@ class Work:
         if not nodes:
             return KernelFacts()
         operations, rate = self.operations.count(nodes)
-        return KernelFacts(operations=operations, rate=rate, bytes=self.traffic.count_bytes(nodes))
+        return KernelFacts(
+            operations=operations,
+            rate=rate,
+            bytes=self.traffic.count_bytes(nodes),
+            upcast=self.operations.find_upcast(nodes) if rate in ("f32", "tf32") else "",
+        )
 
     @cached_property
     def boundary(self) -> int | None:

@@ -109,6 +109,9 @@ def _print_kernels(out: Console, report: Report) -> None:
         table.add_column(name, justify=side, overflow="fold", no_wrap=right)
     for row in cell_texts(compact)[:_MOST_ROWS]:
         table.add_row(*map(escape, row))
+    if totals := kernels.add_up(rows, compact):
+        table.add_section()
+        table.add_row(*map(escape, cell_texts(totals)[0]), style="dim")
     out.print(table)
     _print_more(out, len(compact.rows), "kernels")
     if later := len(report.kernels) - len(rows):

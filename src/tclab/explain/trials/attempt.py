@@ -17,7 +17,7 @@ from tclab.explain.seeds import seeded
 from tclab.explain.trials import blocks
 from tclab.explain.trials.patching import patched_compile
 from tclab.explain.trials.remedy import Remedy, TrialResult
-from tclab.findings.dynamo import LIMIT
+from tclab.findings.breaks import LIMIT
 
 if TYPE_CHECKING:
     from tclab.capturing import Capture

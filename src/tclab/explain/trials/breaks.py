@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import linecache
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from tclab.compare import fixes
+from tclab.compare.fixes import Fix
+from tclab.explain import source
 from tclab.explain.trials import failing, rewrites
 from tclab.explain.trials.remedy import Remedy
 from tclab.explain.trials.runner import TrialRunner
-from tclab.findings.dynamo import LIMIT, select_lines
+from tclab.findings.breaks import LIMIT, select_lines
 from tclab.model import Break, Breaks
 
 #: A setting in a hint, which can be tried.
@@ -27,9 +31,13 @@ _EXPLICIT = "GB0025"
 #: PyTorch's number for an ``if`` on the value of a tensor.
 _IF = "GB0170"
 NOT_TRIED = "(Not tried.)"
+# For the common pattern `if tensor_cond: x = transform(x)` (e.g. clamping inf/nan values), …
+_ASSIGNS = re.compile(r"^For the common pattern `if tensor_cond: x = transform\(x\)`")
+#     x = x.clamp(max=limit)    if x.isinf().any(): x = x.clamp(max=limit)
+_ASSIGNMENT = re.compile(r"^(?:\s*if .+: )?\s*[\w.\[\], ]+ [-+*/]?= ")
 
 
-def try_hints(breaks: Breaks, functions: dict[str, str], runner: TrialRunner) -> Breaks:
+def try_hints(breaks: Breaks, functions: Mapping[str, Fix], runner: TrialRunner) -> Breaks:
     """Return the breaks with the hints that help; hints that were not tried are marked. The break
     at the recompile limit gets the remedy for the function's recompiles as its hint.
     """
@@ -38,7 +46,8 @@ def try_hints(breaks: Breaks, functions: dict[str, str], runner: TrialRunner) ->
     changed = []
     for item in breaks:
         if item.gb_id == LIMIT:
-            hints = tuple(filter(None, [functions.get(str(item.location), "")]))
+            fix = functions.get(str(item.location))
+            hints: tuple[str, ...] = (fix.text,) if fix else ()
         elif item.gb_id == _EXPLICIT and not _in_users_code(item):
             hints = ()  # the break is in PyTorch's own code, so the reader has no call to remove
         elif item.skipped and item.gb_id in ("", _BACKEND):
@@ -47,7 +56,7 @@ def try_hints(breaks: Breaks, functions: dict[str, str], runner: TrialRunner) ->
             hints = _try_assert(item, counted, runner) or tuple(
                 filter(None, (_try_hint(h, counted, outcomes, runner) for h in _clean_hints(item)))
             )
-        changed.append(replace(item, hints=hints))
+        changed.append(replace(item, hints=hints, tried=True))
     return replace(breaks, breaks=tuple(changed))
 
 
@@ -72,7 +81,16 @@ def _in_users_code(item: Break) -> bool:
 
 
 def _clean_hints(item: Break) -> list[str]:
-    return [" ".join(hint.split()) for hint in fixes.usable_hints(item)]
+    hints = (" ".join(hint.split()) for hint in fixes.usable_hints(item))
+    return [hint for hint in hints if not _ASSIGNS.search(hint) or _assigns(item)]
+
+
+def _assigns(item: Break) -> bool:
+    """Return whether what an ``if`` does is an assignment, on its line or the next one."""
+    place = item.location
+    path = source.files().get(place.file, "") if place else ""
+    lines = linecache.getlines(path)[place.line - 1 : place.line + 1] if place else []
+    return any(map(_ASSIGNMENT.match, lines))
 
 
 def _try_hint(hint: str, before: int, outcomes: dict[str, str], runner: TrialRunner) -> str:

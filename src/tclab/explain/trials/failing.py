@@ -23,8 +23,7 @@ _EARLIER_STAGES = {
 #: The module of the errors that Inductor raises.
 _INDUCTOR_ERRORS = "torch._inductor.exc."
 _NO_FUSION = Remedy(
-    "compile without fusion, options={'max_fusion_size': 1}: Inductor's fusion is at fault, and "
-    "not your code",
+    "compile without fusion, options={'max_fusion_size': 1}",
     options={"options": {"max_fusion_size": 1}},
     backend="inductor",
 )
@@ -114,7 +113,9 @@ def _diagnose_stage(runner: TrialRunner, place: str, stage: str, workaround: str
     for remedy in remedies:
         result = runner.run(remedy)
         if result and not result.error and _compiles_more(remedy, result):
-            return Diagnosis(stage, f"{remedy.description}. Tried: it compiles", tuple(tried))
+            cause = ": Inductor's fusion is at fault, and not your code" * (remedy is _NO_FUSION)
+            way = f"{remedy.description}{cause}. Tried: it compiles"
+            return Diagnosis(stage, way, tuple(tried))
         if result is None:
             return Diagnosis(stage, workaround, tuple(tried), ended=False)
         tried.append(remedy.description)

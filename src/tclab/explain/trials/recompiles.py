@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tclab.compare import fixes
+from tclab.compare.fixes import Fix
 from tclab.compare.identity import failed_guards, readable_source
 from tclab.explain import distinct_values, source
 from tclab.explain.trials import rewrites
 from tclab.explain.trials.attempt import summarize
 from tclab.explain.trials.remedy import Remedy, TrialResult
 from tclab.explain.trials.runner import TrialRunner
-from tclab.findings.dynamo import LIMIT
+from tclab.findings.breaks import LIMIT
 
 if TYPE_CHECKING:
     from tclab.capturing import Capture
@@ -41,19 +42,22 @@ _STATE = re.compile(
 @dataclass(frozen=True)
 class _Function:
     """A function that was compiled again: its first line, the failed guard of the newest cache
-    entry at each recompile, and whether it reached the recompile limit.
+    entry at each recompile, and whether it reached the recompile limit. `sizes` are the failed
+    guards on sizes, of all cache entries. `in_library` says that it is no function of the reader's.
     """
 
     place: SourceLine
     guards: tuple[str, ...]
     limited: bool
+    sizes: tuple[re.Match[str], ...] = ()
+    in_library: bool = False
 
     @property
     def key(self) -> str:
         return str(self.place)
 
 
-def find_fixes(capture: Capture, subject: Subject, runner: TrialRunner) -> dict[str, str]:
+def find_fixes(capture: Capture, subject: Subject, runner: TrialRunner) -> dict[str, Fix]:
     """Map each function to the fix for its recompiles, or to an untried suggestion. The key is the
     ``file:line`` of its first line.
     """
@@ -68,7 +72,10 @@ def find_fixes(capture: Capture, subject: Subject, runner: TrialRunner) -> dict[
 
 
 def _list_functions(capture: Capture) -> Iterator[_Function]:
+    from tclab.capturing.read.frames import library_files
+
     limits = {str(b.location) for b in capture.breaks if b.gb_id == LIMIT}
+    libraries = library_files(capture.trace)
     distinct = distinct_values.find(capture)
     by_place: dict[str, _Function] = {}
     for item in capture.recompiles.recompiles:
@@ -76,15 +83,16 @@ def _list_functions(capture: Capture) -> Iterator[_Function]:
             key = str(item.location)
             values = distinct.get(item.compile_id.split("/")[0], {})
             first = tuple(f"{what} == {each[0]}" for what, each in values.items())
-            of = by_place.get(key, _Function(item.location, first, key in limits))
-            by_place[key] = replace(of, guards=(*of.guards, *failed_guards(item)[:1]))
+            new = _Function(item.location, first, key in limits)
+            of = by_place.get(key, replace(new, in_library=item.location.file in libraries))
+            guards = failed_guards(item)
+            sizes = filter(None, map(_SIZE.match, guards))
+            by_place[key] = replace(of, guards=(*of.guards, *guards[:1]), sizes=(*of.sizes, *sizes))
     yield from by_place.values()
 
 
 def _find_fix(function: _Function, before: TrialResult, remedies: list[Remedy], symbols: set[str],
-         runner: TrialRunner) -> str:  # fmt: skip
-    if not function.limited and (number := _explain_symbol(function, symbols)):
-        return number
+         runner: TrialRunner) -> Fix:  # fmt: skip
     helped, failed, untried = [], [], False
     enough: list[Remedy] = []
     for remedy in remedies:
@@ -102,13 +110,17 @@ def _find_fix(function: _Function, before: TrialResult, remedies: list[Remedy], 
         if len(helped) == _MOST_REMEDIES:
             break
     if helped:
-        return " Or: ".join(helped)
-    known = " ".join(fixes.fix_guards(_one_each(function.guards)))
+        is_dynamic = replace(enough[0], description=_DYNAMIC.description) == _DYNAMIC
+        cause = fixes.SIZES if is_dynamic else ""
+        return Fix(" Or: ".join(helped), cause, helped=True)
+    known = fixes.fix_together(_one_each(function.guards), symbols)
+    if known.cause == fixes.UNAVOIDABLE:
+        return known
     if failed and not untried:
         tried = "; ".join(remedy.description.rstrip(".") for remedy in failed)
         cause = _explain_loop(function) or _explain_constant(function)
-        return f"{cause}Nothing that was tried ends it ({tried})."
-    return known if known == fixes.NOTHING_TO_DO else f"{known} (Not tried.)"
+        return Fix(f"{cause}Nothing that was tried ends it ({tried}).")
+    return replace(known, text=f"{known.text} (Not tried.)")
 
 
 def _is_more_than(remedy: Remedy, other: Remedy) -> bool:
@@ -167,7 +179,7 @@ def _explain_loop(function: _Function) -> str:
     """Explain a loop over a size, whose steps are all in the graph; return '' if there is no such
     loop.
     """
-    if not any(map(_SIZE.match, function.guards)):
+    if not function.sizes:
         return ""
     lines = linecache.getlines(source.files().get(function.place.file, ""))
     for node in ast.walk(rewrites.parse_file("".join(lines))):
@@ -183,27 +195,13 @@ def _explain_loop(function: _Function) -> str:
     return ""
 
 
-def _explain_symbol(function: _Function, symbols: set[str]) -> str:
-    """Return a note that nothing needs to be done if the number became a symbol when it changed;
-    else ''.
-    """
-    for guard in function.guards[:1]:
-        match = _NUMBER.match(guard)
-        if match and match["what"] in symbols and len(function.guards) == 1:
-            return (
-                f"Nothing to do: from this compile on {match['what']} is a symbol, and a third "
-                "value compiles nothing."
-            )
-    return ""
-
-
 # --------------------------------------------------------------------------- remedies to try
 
 
 def _list_remedies(function: _Function, subject: Subject, runner: TrialRunner) -> Iterator[Remedy]:
     dynamic = runner.request is not None and runner.request.options.get("dynamic") is True
     arguments = _list_arguments(subject)
-    sizes = [match for guard in function.guards if (match := _SIZE.match(guard))]
+    sizes = function.sizes
     if sizes:
         if not dynamic:
             yield _DYNAMIC
@@ -214,7 +212,8 @@ def _list_remedies(function: _Function, subject: Subject, runner: TrialRunner) -
             yield Remedy(said, arguments=f"mark {what} {at}")
         yield _DETACHED
         yield _UNMARK_STATIC
-    if any("requires_grad mismatch. expected requires_grad=0" in each for each in function.guards):
+    drifts = any("requires_grad mismatch. expected requires_grad=0" in g for g in function.guards)
+    if drifts and not function.in_library:
         yield _GRADIENTS
     states = [match for guard in function.guards if (match := _STATE.match(guard))]
     for what in dict.fromkeys(next(filter(None, match.groups())) for match in states):
@@ -228,8 +227,7 @@ def _list_remedies(function: _Function, subject: Subject, runner: TrialRunner) -
     numbers = [match for guard in function.guards if (match := _NUMBER.match(guard))]
     if numbers and not sizes:
         if not dynamic:
-            said = "Compile with dynamic=True: a number is then a symbol."
-            yield Remedy(said, options={"dynamic": True})
+            yield replace(_DYNAMIC, description=_DYNAMIC_NUMBER)
         if any("." in match["what"] for match in numbers):
             yield _UNSPECIALISED
     if function.limited and subject.own:
@@ -243,6 +241,7 @@ def _list_remedies(function: _Function, subject: Subject, runner: TrialRunner) -
 _DYNAMIC = Remedy(
     "Compile with dynamic=True: one compile serves all sizes.", options={"dynamic": True}
 )
+_DYNAMIC_NUMBER = "Compile with dynamic=True: a number is then a symbol."
 _DETACHED = Remedy(
     "The sizes of a Parameter are static: pass it as a plain tensor, with .detach(), and compile "
     "with dynamic=True.",

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tclab.compare.fixes import Fix
 from tclab.model import Agreement, Breaks, OwnCompiles
 
 #: The message that the process for trials sends after it has imported PyTorch.
@@ -82,7 +83,7 @@ class TriedFixes:
     """
 
     breaks: Breaks = field(default_factory=Breaks)
-    functions: Mapping[str, str] = field(default_factory=dict)
+    functions: Mapping[str, Fix] = field(default_factory=dict)
     own: OwnCompiles | None = None
     agreement: Agreement = field(default_factory=Agreement)
     checkpoint_fix: str = ""

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tclab.explain.child_process import ChildProcess
 from tclab.explain.request import ExplainRequest
@@ -27,9 +27,22 @@ class TrialRunner:
     request: ExplainRequest | None
     seconds: float = SECONDS
     process: ChildProcess | None = field(default=None, init=False)
+    known: list[tuple[Remedy, TrialResult]] = field(default_factory=list, init=False)
 
     def run(self, remedy: Remedy) -> TrialResult | None:
-        """Make the calls with the remedy; return None if the trial was not made or did not end."""
+        """Make the calls with the remedy; return None if the trial was not made or did not end. A
+        remedy that several functions share is tried once.
+        """
+        key = replace(remedy, description="")
+        for tried, result in self.known:
+            if tried == key:
+                return result
+        found = self._try(remedy)
+        if found is not None:
+            self.known.append((key, found))
+        return found
+
+    def _try(self, remedy: Remedy) -> TrialResult | None:
         if self.request is None or ":" not in self.request.spec or self.seconds <= 0:
             return None
         process = self._wait_until_started()

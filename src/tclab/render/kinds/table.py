@@ -43,7 +43,13 @@ def cell_text(value: Cell, spec: str = "", title: str = "") -> str:
     return _format_number(value, spec, title).replace("-", "−")
 
 
+#: Formats of a table that are no format() specs → the text of a number.
+_UNIT_FORMATS = {"bytes": parts.byte_count, "operations": parts.operation_count}
+
+
 def _format_number(value: int | float, spec: str, title: str) -> str:
+    if spec in _UNIT_FORMATS:
+        return _UNIT_FORMATS[spec](int(value))
     default = ".4g"
     # an int is a count and is not rounded, as in 20 candidates beside 8.26 times
     if isinstance(value, int):
@@ -84,6 +90,24 @@ def cell_texts(table: Table) -> list[list[str]]:
     return [list(row) for row in zip(*by_column, strict=True)]
 
 
+def cell_htmls(table: Table) -> list[list[Html]]:
+    """Return the rows as HTML. A number with a unit keeps its value, by which a script sorts."""
+    units = [_get_or_empty(table.formats, at) in _UNIT_FORMATS for at in range(len(table.columns))]
+    return [
+        [
+            _cell_html(text, value if unit else None)
+            for text, value, unit in zip(texts, row, units, strict=True)
+        ]
+        for texts, row in zip(cell_texts(table), table.rows)
+    ]
+
+
+def _cell_html(text: str, value: Cell) -> Html:
+    if text == "–":
+        return parts.DASH
+    return esc(text) if value is None else tag("data", esc(text), value=str(value))
+
+
 def numeric_columns(table: Table) -> list[bool]:
     """Return for each column whether it holds numbers only; such columns are right-aligned."""
     flags = []
@@ -107,9 +131,7 @@ def html(
     """
     if options.view == "figures":
         return _draw_figures(artifact)
-    rows = [
-        [esc(cell) if cell != "–" else parts.DASH for cell in row] for row in cell_texts(artifact)
-    ]
+    rows = cell_htmls(artifact)
     for row, first_cell in zip(rows, first):
         row[0] = first_cell or row[0]
     if links and "compile" in artifact.columns:

@@ -1,17 +1,16 @@
-"""Render a report as HTML: the verdict, the annotated source, the stages, the kernels, then the
+"""Render a report as HTML: the verdict, the annotated source, the kernels, the stages, then the
 rest.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import starmap
 from typing import TYPE_CHECKING
 
 from tclab.render import parts
-from tclab.render.escape import COMMA, NOTHING, Html, allow_breaks, esc, join, markup, one_line, tag
+from tclab.render.escape import NOTHING, Html, esc, join, markup, one_line, tag
 from tclab.render.kinds import (
     annotated,
     breaks,
@@ -21,11 +20,11 @@ from tclab.render.kinds import (
     recompiles,
     table,
 )
-from tclab.render.options import Options, place_link
-from tclab.render.report import counts, findings, graph_symbols, kernels, words
+from tclab.render.options import Options
+from tclab.render.report import counts, findings, graph_symbols, kernel_section, words
 
 if TYPE_CHECKING:
-    from tclab.model import Annotated, KernelRow, Report
+    from tclab.model import Annotated, Report
 
 #: The most calls that the summary lists.
 _MOST_CALLS = 6
@@ -118,8 +117,8 @@ def _add_ids(sections: Iterable[Section], options: Options) -> Iterator[Section]
 
 def _open_sections(report: Report, options: Options) -> Iterator[Section]:
     yield "source", "Your source", _draw_sources(report, options)
+    yield "kernels", "Kernels of a call", kernel_section.html(report, options)
     yield "chains", "From Python to the machine", _draw_chains(report, options)
-    yield "kernels", "Kernels", _draw_kernels(report, options)
 
 
 def _folded_sections(report: Report, options: Options) -> Iterator[Section]:
@@ -148,38 +147,10 @@ def _wrap_html(html: Html, class_: str = "") -> Html:
     return tag("div", html, class_=f"tclab {class_}".strip()) if html else NOTHING
 
 
-def _draw_kernels(report: Report, options: Options) -> Html:
-    """Draw the kernels that the first call runs, and in a fold the kernels of graphs that later
-    calls compiled.
-    """
-    first = kernels.select_first_call(report.kernels)
-    later = kernels.select_later_calls(report.kernels)
-    if not later:
-        return _draw_rows(first, report, options)
-    title = f"{parts.count(len(later), 'more row')}, of graphs that later calls compiled"
-    rest = parts.fold(title, _draw_rows(later, report, options))
-    return join([_draw_rows(first, report, options), rest])
-
-
-def _draw_rows(rows: Sequence[KernelRow], report: Report, options: Options) -> Html:
-    """Draw a table of kernels. Names link to the kernel's code, lines to the source."""
-    if not rows:
-        return NOTHING
-    compact = kernels.compact_table(rows)
-    cells = [[esc(c) if c != "–" else parts.DASH for c in row] for row in table.cell_texts(compact)]
-    for row, kernel in zip(cells, rows if report.chains else ()):
-        for at, name in enumerate(compact.columns):
-            row[at] = _linked_cell(name, kernel, options) or row[at]
-    html = parts.table(
-        compact.columns, cells, label="Kernels", right=table.numeric_columns(compact)
-    )
-    return _wrap_html(html, "explain-kernels")
-
-
 _CANDIDATES = (
     "These kernels have several configurations, by the rule named: a function of "
     "torch._inductor.runtime.triton_heuristics, with the sizes it was told. The GPU would time "
-    "them and keep one; the stages below are those of the first. Registers are those of a thread, "
+    "them and keep one; the stages above are those of the first. Registers are those of a thread, "
     "shared memory that of a block in bytes; occupancy follows from the limits of {target}."
 )
 
@@ -191,26 +162,6 @@ def _draw_candidates(report: Report, options: Options) -> Html:
     intro = tag("p", esc(_CANDIDATES.format(target=report.target)))
     candidates_table = candidates.to_table(report.candidates, names_once=True)
     return join([intro, _wrap_html(table.html(candidates_table, options.for_part("candidate")))])
-
-
-def _linked_cell(column: str, row: KernelRow, options: Options) -> Html:
-    """Return the linked HTML of a kernel's name or lines; '' for other columns."""
-    if column == "kernel":
-        pane = options.id(f"chain{row.graph}", kernels.pane_id(row))
-        return tag("a", _draw_name(row.name), href=f"#{pane}")
-    return (
-        join((place_link(line, options) for line in row.lines), COMMA)
-        if column == "lines"
-        else NOTHING
-    )
-
-
-_BREAKS = re.compile("([_.])")
-
-
-def _draw_name(text: str) -> Html:
-    """Draw a kernel's name; it may break after an underscore or a dot."""
-    return tag("code", allow_breaks(text, _BREAKS))
 
 
 _LEGEND = (

@@ -10,8 +10,8 @@ from tclab.model import KernelRow, SourceLine, Table
 from tclab.model.kernels import format_answers
 
 COLUMNS = (
-    "kernel", "lines", "µs at least", "bytes moved", "registers", "spilled bytes", "instructions",
-    "times", "kind", "graph",
+    "kernel", "lines", "µs at least", "bytes moved", "operations", "registers", "spilled bytes",
+    "instructions", "times", "kind", "graph",
 )  # fmt: skip
 
 
@@ -28,15 +28,39 @@ def select_later_calls(rows: Sequence[KernelRow]) -> tuple[KernelRow, ...]:
 
 
 def table(rows: Sequence[KernelRow]) -> Table:
-    """Return a table with all COLUMNS and a row for each kernel."""
+    """Return a table with all COLUMNS and a row for each kernel. Bytes, operations and times are
+    those of one call.
+    """
     body = tuple(
-        (row.name, lines_text(row.lines), _microseconds(row.least), row.bytes,
-         row.registers, row.spilled, row.instructions, row.times * max(row.runs, 1),
+        (row.name, lines_text(row.lines), _microseconds(row.least), row.call_bytes,
+         row.call_operations or None, row.registers, row.spilled, row.instructions, row.launches,
          _kind_text(row), row.graph)
         for row in rows
     )  # fmt: skip
-    formats = ("", "", ",g", ",d", "d", ",d", ",d", ",d", "", "d")
+    formats = ("", "", ",g", "bytes", "operations", "d", ",d", ",d", ",d", "", "d")
     return Table("Kernels", "kernels", COLUMNS, body, formats=formats)
+
+
+_ADDED_UP = ("bytes moved", "operations", "times")
+
+
+def add_up(rows: Sequence[KernelRow], shown: Table) -> Table | None:
+    """Return the totals of one call as a row with the columns of `shown`; None for a single row.
+    Kernels that only an unlikely timing would choose are left out.
+    """
+    counted = [row for row in rows if not row.is_alternative]
+    if len(counted) < 2:
+        return None
+    unknown = sum(row.bytes is None for row in counted)
+    full = table(counted)
+    totals: dict[str, str | float | None] = {
+        name: sum(value for value in values if isinstance(value, (int, float)))
+        for name, values in zip(COLUMNS, zip(*full.rows))
+        if name in _ADDED_UP
+    }
+    totals["kernel"] = "total" + f", {unknown} of unknown bytes left out" * bool(unknown)
+    totals["µs at least"] = _microseconds(sum(row.least or 0 for row in counted))
+    return replace(shown, rows=(tuple(totals.get(name) for name in shown.columns),))
 
 
 def _microseconds(seconds: float | None) -> float | None:

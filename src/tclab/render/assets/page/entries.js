@@ -23,7 +23,7 @@ class LateRows {
     if (!rest) return [];
     const html = rest.textContent;
     rest.remove();
-    return html.slice(html.indexOf("<tbody>") + 7, html.lastIndexOf("</tbody>")).split(/(?=<tr )/);
+    return html.slice(html.indexOf("<tbody>") + 7, html.lastIndexOf("</tbody>")).split(/(?=<tr[ >])/);
   }
 
   prepare(box) {
@@ -180,5 +180,5 @@ function keepInView(row) {
 }
 
 whenReady(() => {
-  for (const box of document.querySelectorAll(".tclab-entries:not([data-ready])")) new Filter(box);
+  for (const box of document.querySelectorAll(":is(.tclab-entries, .tclab-filtered):not([data-ready])")) new Filter(box);
 });

@@ -8,7 +8,11 @@ function numberIn(text) {
   return /^[−-]?[\d,.]+(e[+-]?\d+)?$/.test(text) ? Number(text.replaceAll(",", "").replace("−", "-")) : NaN;
 }
 
-const cellOf = (row, column) => row.cells[column].textContent.trim();
+// A number with a unit, as 2 MiB, has its value beside it.
+function cellOf(row, column) {
+  const data = row.cells[column].querySelector("data");
+  return data ? data.value : row.cells[column].textContent.trim();
+}
 
 // The rows by a column, its smallest first, dashes last; and whether it holds texts.
 function byColumn(rows, column) {
@@ -54,6 +58,6 @@ class Sorter {
 whenReady(() => {
   for (const table of document.querySelectorAll(".tclab-scroll > .tclab-table")) {
     const isLong = table.tBodies.length === 1 && table.tBodies[0].rows.length >= FEWEST_ROWS;
-    if (isLong && table.tHead && !table.querySelector(".tclab-sort") && !table.closest(".tclab-entries")) new Sorter(table);
+    if (isLong && table.tHead && !table.querySelector(".tclab-sort") && !table.closest(".tclab-entries, .tclab-filtered")) new Sorter(table);
   }
 });

@@ -1,0 +1,112 @@
+"""Define rules on graph breaks and skipped functions."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from tclab.compare import fixes
+from tclab.findings.evidence import Evidence
+from tclab.model import NOT_KNOWN, Break, Cost, Finding, SourceLine
+from tclab.text import user_lines
+
+#: PyTorch's number for the graph break at the recompile limit.
+LIMIT = "GB0039"
+#: Types of breaks at which Python waits for a number that the device computes.
+_WAITS = re.compile(r"Data-dependent|Tensor\.item\(\)|data-dependent")
+#: The most actions and lines in one finding.
+_MOST_ACTIONS, _MOST_PLACES = 2, 3
+
+
+def find_breaks(evidence: Evidence) -> Iterator[Finding]:
+    """Yield a finding for each place and reason of a break or a skipped function. A break deep in a
+    library ends the graphs of all functions on the way to the break; these breaks have one finding.
+    """
+    groups: dict[tuple[str, str, str], list[Break]] = defaultdict(list)
+    for item in evidence.breaks:
+        if item.gb_id != LIMIT:
+            name = "skipped" if item.skipped else "graph-break"
+            groups[name, str(item.location), item.reason].append(item)
+    for (name, _, _), items in groups.items():
+        waits = _count_waits(items, evidence)
+        cost = Cost(waits, "wait for the device a call", "counted") if waits else NOT_KNOWN
+        places = _break_places(items, evidence)
+        reason = break_reason(items[0], places[0] if places else None)
+        hints = list_hints(items[0]) if any(map(_has_own_lines, items)) else ()
+        yield Finding(name, reason, places, cost, hints, "breaks")
+
+
+def _break_places(items: Sequence[Break], evidence: Evidence) -> tuple[SourceLine, ...]:
+    """Return the reader's lines of equal breaks. A line of a library, or the first line of a
+    function, is returned only if there is no other line.
+    """
+    lines = [line for item in items if (line := _break_line(item, evidence))]
+    shown = prefer_own_lines(lines, evidence)
+    return unique_lines([line for line in shown if line.code] or shown)[:_MOST_PLACES]
+
+
+def prefer_own_lines(lines: Sequence[SourceLine], evidence: Evidence) -> Sequence[SourceLine]:
+    """Return the lines that are in no library; if there are none, return all."""
+    return [line for line in lines if line.file not in evidence.libraries] or lines
+
+
+def unique_lines(lines: Iterable[SourceLine]) -> tuple[SourceLine, ...]:
+    """Return each line once, with its code if one of the equal lines has it."""
+    unique: dict[str, SourceLine] = {}
+    for line in lines:
+        if line.code or str(line) not in unique:
+            unique[str(line)] = line
+    return tuple(unique.values())
+
+
+def _has_own_lines(item: Break) -> bool:
+    return not item.location or bool(select_lines(item.stack))
+
+
+def _count_waits(items: Sequence[Break], evidence: Evidence) -> int:
+    """Return how often a call waits at equal breaks for a number from the device; 0 if the breaks
+    need no number. A function that calls another function with the break does not wait itself. How
+    often a skipped function waits is not known, because most often its break is in a loop.
+    """
+    asks = [item for item in items if _WAITS.search(item.gb_type) and not item.skipped]
+    inner = sum(len(item.stack) == 1 for item in asks)
+    return max(inner, 1, *(evidence.runs_at.get(str(item.location), 0) for item in asks)) * bool(
+        asks
+    )
+
+
+def _find_caller(stack: Sequence[SourceLine], evidence: Evidence) -> SourceLine | None:
+    """Return the reader's line that called the function in which a library's stack begins."""
+    return evidence.callers.get(f"{stack[0].file}:{stack[0].function}") if stack else None
+
+
+def list_hints(item: Break) -> tuple[str, ...]:
+    """Return PyTorch's usable hints, each in one line."""
+    return tuple(" ".join(hint.split()) for hint in fixes.usable_hints(item)[:_MOST_ACTIONS])
+
+
+def _break_line(item: Break, evidence: Evidence) -> SourceLine | None:
+    """Return the reader's innermost line of a break; if there is none, the line that called the
+    library, or else the line of the break itself.
+    """
+    lines = select_lines(item.stack)
+    own = [line for line in lines if line.file not in evidence.libraries]
+    return own[-1] if own else _find_caller(item.stack, evidence) or item.location
+
+
+def select_lines(stack: Sequence[SourceLine]) -> list[SourceLine]:
+    """Return the reader's lines of a stack, outermost first."""
+    return user_lines.select_user_lines(stack, lambda line: line.file)
+
+
+def break_reason(item: Break, place: SourceLine | None = None) -> str:
+    """Return the reason of a break with PyTorch's number, and with the break's line if that is not
+    `place`.
+    """
+    number = f" [{item.gb_id}]" if item.gb_id else ""
+    inner = f", in {item.location}" if place and item.location and place != item.location else ""
+    return f"{item.reason}{number}{inner}"
+
+
+RULES = (find_breaks,)

@@ -1,0 +1,257 @@
+"""Define rules on functions that are compiled again, and on graphs that each start compiles."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from tclab.compare import fixes
+from tclab.compare.fixes import Fix
+from tclab.compare.identity import STACK_VALUE, failed_guards
+from tclab.findings.breaks import (
+    LIMIT,
+    break_reason,
+    list_hints,
+    prefer_own_lines,
+    unique_lines,
+)
+from tclab.findings.evidence import Evidence
+from tclab.findings.words import join_few
+from tclab.model import NOT_KNOWN, Break, Cost, Finding, Recompile, SourceLine
+
+#: The most values of one source in one finding, and its most lines.
+_MOST_VALUES, _MOST_PLACES = 4, 3
+
+
+def find_recompiles(evidence: Evidence) -> Iterator[Finding]:
+    """Yield a finding for each function that was compiled again, and for each function at the
+    recompile limit. Functions that were compiled again for other sizes, or for the same reasons,
+    have one finding.
+    """
+    return (each for each, unavoidable in _find_merged(evidence) if not unavoidable)
+
+
+def mark_recompiles(evidence: Evidence) -> Iterator[Finding]:
+    """Yield what is said at the line of each function that was compiled again, and for which there
+    is nothing to do.
+    """
+    return (each for each, unavoidable in _find_merged(evidence) if unavoidable)
+
+
+def _find_merged(evidence: Evidence) -> Iterator[tuple[Finding, bool]]:
+    """Yield each finding on recompiles, and whether they are unavoidable."""
+    alike: dict[object, list[_Recompiled]] = defaultdict(list)
+    for each in _list_functions(evidence):
+        alike[each.merge_key].append(each)
+    for group in alike.values():
+        yield _merge(group, evidence), group[0].is_unavoidable
+
+
+def _list_functions(evidence: Evidence) -> Iterator[_Recompiled]:
+    """Yield each function that was compiled again, or that is at the recompile limit."""
+    by_place: dict[SourceLine, list[Recompile]] = defaultdict(list)
+    for item in evidence.recompiles:
+        if item.location is not None:
+            by_place[item.location].append(item)
+    limits = {str(item.location): item for item in evidence.breaks if item.gb_id == LIMIT}
+    for place, items in by_place.items():
+        yield _describe_function(evidence, place, items, limits.pop(str(place), None))
+    for limit in limits.values():
+        places = (limit.location,) if limit.location else ()
+        fix = Fix(" Or: ".join(list_hints(limit)))
+        yield _Recompiled("recompile-limit", places, "", (), (), fix, limit=break_reason(limit))
+
+
+@dataclass(frozen=True)
+class _Recompiled:
+    """The recompiles of one function. `lines` are the lines to show, and `function` is what a
+    finding calls the function at these lines. `limit` says that Dynamo gave up on the function, or
+    is ''.
+    """
+
+    name: str
+    lines: tuple[SourceLine, ...]
+    function: str
+    items: Sequence[Recompile]
+    reasons: tuple[str, ...]
+    fix: Fix
+    cost: Cost = NOT_KNOWN
+    limit: str = ""
+
+    @property
+    def merge_key(self) -> object:
+        """Functions with the same key have one finding."""
+        sizes = self.fix.cause == fixes.SIZES
+        cause = self.fix.helped if sizes else (self.reasons, self.fix)
+        return self.name, self.limit, self.cost.unit, sizes, cause
+
+    @property
+    def is_unavoidable(self) -> bool:
+        """Whether there is nothing to do. There is, where each call compiles the function."""
+        return self.name == "recompile" and self.fix.cause == fixes.UNAVOIDABLE
+
+    @property
+    def again(self) -> str:
+        """The sentence that the function was compiled again; '' if the recompiles are unknown."""
+        return _compiled_again(self.items, self.function) if self.items else ""
+
+
+def _describe_function(
+    evidence: Evidence, first_line: SourceLine, items: Sequence[Recompile], limit: Break | None
+) -> _Recompiled:
+    guards = _choose_guards(items)
+    name, cost = _cost_of_recompiles(evidence, items)
+    reasons = tuple(_list_reasons(evidence, items, guards))
+    fix = evidence.fixes.get(str(first_line)) or fixes.fix_together(guards, evidence.symbols)
+    lines = _recompiled_lines(evidence, items, first_line)[:_MOST_PLACES]
+    function = _name_function(items[0], first_line, lines)
+    found = _Recompiled(name, lines, function, items, reasons, fix, cost)
+    if limit is None:
+        return found
+    return replace(found, name="recompile-limit", limit=break_reason(limit))
+
+
+def _merge(group: Sequence[_Recompiled], evidence: Evidence) -> Finding:
+    """Return the finding on functions with the same merge key. A library's line, whose caller is
+    not known, is left out if there are others.
+    """
+    first, lines = group[0], [line for each in group for line in each.lines]
+    reasons = join_few([*dict.fromkeys(chain.from_iterable(each.reasons for each in group))])
+    return Finding(
+        first.name,
+        ": ".join(filter(None, (first.limit, _count_compiles(group), reasons))),
+        unique_lines(prefer_own_lines(lines, evidence)),
+        replace(first.cost, amount=sum(each.cost.amount for each in group)),
+        tuple(filter(None, [_merge_fixes([each.fix for each in group])])),
+        "recompiles" if first.items else "",
+    )
+
+
+def _count_compiles(group: Sequence[_Recompiled]) -> str:
+    if len(group) == 1:
+        return group[0].again
+    times = sum(len(each.items) for each in group)
+    if not times:
+        return f"{len(group)} functions"
+    sizes = " for other sizes" if group[0].fix.cause == fixes.SIZES else ""
+    every = f", {times} times in all" if times > len(group) else ""
+    return f"{len(group)} functions compiled again{sizes}{every}"
+
+
+def _merge_fixes(several: Sequence[Fix]) -> str:
+    """Return the text of fixes with the same cause. A fix for the sizes of several functions names
+    none of their arguments.
+    """
+    texts = {fix.text for fix in several}
+    if len(texts) == 1:
+        return texts.pop()
+    tried = " Tried: each is compiled less often." if several[0].helped else ""
+    return f"{fixes.ANY_SIZE}.{tried}"
+
+
+def _recompiled_lines(
+    evidence: Evidence, items: Sequence[Recompile], first_line: SourceLine
+) -> tuple[SourceLine, ...]:
+    """Return the user's lines that led to the recompiles of a library's function; for another
+    function, return its own line.
+    """
+    callers = evidence.callers
+    lines = dict.fromkeys(callers[i.compile_id] for i in items if i.compile_id in callers)
+    return tuple(lines) or (callers.get(f"{first_line.file}:{first_line.function}", first_line),)
+
+
+def _name_function(item: Recompile, first_line: SourceLine, lines: tuple[SourceLine, ...]) -> str:
+    if lines == (first_line,):
+        return item.function
+    return "what this line calls is" if len(lines) == 1 else "what these lines call is"
+
+
+def _cost_of_recompiles(evidence: Evidence, items: Sequence[Recompile]) -> tuple[str, Cost]:
+    """Return the kind of the finding on one function's recompiles, and their cost."""
+    mean = evidence.compile_seconds
+    seconds = sum(evidence.seconds_of.get(item.compile_id, mean) for item in items)
+    again = {evidence.call_of.get(item.compile_id, 0) for item in items}
+    later = evidence.calls - 1
+    if later > 1 and again.issuperset(range(2, evidence.calls + 1)):
+        name, seconds, unit = "compiles-every-call", seconds / later, "s a call"
+    else:
+        name, unit = "recompile", "s once"
+    return name, Cost(seconds, unit, "measured") if seconds else NOT_KNOWN
+
+
+def _choose_guards(items: Sequence[Recompile]) -> tuple[str, ...]:
+    """Return the guards to name as the reasons of recompiles. For one recompile these are all of
+    its failed guards. For several recompiles, it is one guard of each, if possible about a value
+    that no earlier guard was about.
+    """
+    if len(items) == 1:
+        return failed_guards(items[0])
+    chosen: list[str] = []
+    known: set[str] = set()
+    for item in items:
+        guards = failed_guards(item)
+        new = [guard for guard in guards if _guarded_value(guard) not in known]
+        again = () if set(chosen).intersection(guards) else guards
+        chosen += (new or again)[:1]
+        known.update(map(_guarded_value, guards))
+    return tuple(chosen)
+
+
+# self.scale == 1.0; tensor 'x' size mismatch at index 0. expected 8, actual 5
+_COMPARISON = re.compile(r" (?:==|!=|<=|>=|<|>|is|in|mismatch)(?=\W|$)")
+
+
+def _guarded_value(guard: str) -> str:
+    """Return what a guard is about: ``self.scale``, ``tensor 'x' size``."""
+    return _COMPARISON.split(guard, maxsplit=1)[0]
+
+
+def _compiled_again(items: Sequence[Recompile], function: str) -> str:
+    first = items[0]
+    if len(items) == 1:
+        return f"{function} compiled again ({first.compile_id})"
+    ids = f"{first.compile_id} to {items[-1].compile_id}"
+    return f"{function} compiled again {len(items)} times ({ids})"
+
+
+def _list_reasons(
+    evidence: Evidence, items: Sequence[Recompile], guards: Iterable[str]
+) -> Iterator[str]:
+    """Yield the reasons of recompiles as texts: first the values that differ between the compiles,
+    then the failed guards.
+    """
+    values = evidence.distinct.get(items[0].compile_id.split("/")[0], {})
+    for source, every in values.items():
+        more = ", …" * (len(every) > _MOST_VALUES)
+        yield f"{source} has {len(every)} values: {', '.join(every[:_MOST_VALUES])}{more}"
+    others = (g for g in guards if not any(g.startswith(f"{source} ") for source in values))
+    yield from dict.fromkeys(map(_name_stack_value, others))
+
+
+def _name_stack_value(guard: str) -> str:
+    """Replace the name that Dynamo gives a value from before a break by words that a reader
+    understands.
+    """
+    return re.sub(r"(?:tensor )?'___stack\d+(?:\[\d+\])*'", STACK_VALUE, guard)
+
+
+def find_bypasses(evidence: Evidence) -> Iterator[Finding]:
+    """Yield a finding if a cache cannot keep a graph, so that each start of the program compiles
+    this graph.
+    """
+    passed = [each for each in evidence.cachings if each.state == "bypass"]
+    if passed:
+        graphs = len({each.compile_id for each in passed})
+        seconds = evidence.compile_seconds * graphs
+        yield Finding(
+            "cache-bypass",
+            join_few([*dict.fromkeys(map(str, passed))]),
+            tuple(dict.fromkeys(each.line for each in passed if each.line))[:_MOST_PLACES],
+            Cost(seconds, "s each start", "measured") if seconds else NOT_KNOWN,
+        )
+
+
+RULES = (find_recompiles, find_bypasses)
