@@ -55,11 +55,24 @@ class ModeTimes:
         return statistics.median(self.rounds)
 
 
+@kind("graph-run")
+@dataclass(frozen=True)
+class GraphRun:
+    """One run of a compiled graph, as the profiler saw it: the name and the seconds of each kernel
+    and operator that the graph called. On a GPU these are seconds of the GPU.
+    """
+
+    kind: ClassVar[str]
+    launches: tuple[tuple[str, float], ...] = ()
+
+
 @kind("measurement")
 @dataclass(frozen=True)
 class Measurement:
     """The times of a request's calls in each mode, ``eager`` first, on a device and with a number
-    of CPU `threads`. `problem` says why there is nothing to compare.
+    of CPU `threads`. `problem` says why there is nothing to compare. `graph_runs` are the runs of
+    compiled graphs in one pass over the calls, in the first mode of torch.compile; () if they could
+    not be profiled.
     """
 
     kind: ClassVar[str]
@@ -67,6 +80,13 @@ class Measurement:
     threads: int = 0
     modes: tuple[ModeTimes, ...] = ()
     problem: str = ""
+    graph_runs: tuple[GraphRun, ...] = ()
+
+    @property
+    def kernel_seconds(self) -> float | None:
+        """The seconds of all kernels and operators in one pass; None if they are not known."""
+        seconds = [each for run in self.graph_runs for _, each in run.launches]
+        return sum(seconds) if seconds else None
 
     @property
     def eager(self) -> ModeTimes | None:

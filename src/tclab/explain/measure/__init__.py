@@ -13,12 +13,13 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tclab.explain.child_process import ChildProcess
-from tclab.explain.measure.protocol import MeasureRequest, Prepared, Round
+from tclab.explain.measure.protocol import MeasureRequest, Prepared, ProfileRequest, Round
 from tclab.explain.steps import OnStep, Step
-from tclab.model import DEFAULT, EAGER, GRAPHS, Measurement, ModeTimes
+from tclab.model import DEFAULT, EAGER, GRAPHS, GraphRun, Measurement, ModeTimes
 
 if TYPE_CHECKING:
     from tclab.explain.request import ExplainRequest
@@ -48,6 +49,11 @@ class _MeasuredMode:
         if isinstance(answer, Round):
             self.rounds.append(answer)
         return isinstance(answer, Round)
+
+    def profile(self) -> tuple[GraphRun, ...]:
+        """Return the runs of compiled graphs in one pass; () if the process does not answer."""
+        answer = self.process.ask(ProfileRequest(), _ANSWER_SECONDS)
+        return answer if isinstance(answer, tuple) else ()
 
     def times(self) -> ModeTimes:
         """Return what was measured."""
@@ -80,10 +86,26 @@ def measure(request: ExplainRequest, on_step: OnStep) -> Measurement:
             return Measurement(problem=failed, modes=tuple(mode.times() for mode in modes))
         on_step(Step("measuring: rounds in turns"))
         _time_rounds(running)
+        on_step(Step("measuring: kernels"))
         prepared = running[0].prepared
         return Measurement(
-            prepared.gpu or "CPU", prepared.threads, tuple(mode.times() for mode in modes)
+            prepared.gpu or "CPU",
+            prepared.threads,
+            tuple(mode.times() for mode in modes),
+            graph_runs=_profile(request, running[1]),
         )
+
+
+def _profile(request: ExplainRequest, measured: _MeasuredMode) -> tuple[GraphRun, ...]:
+    """Return the runs of compiled graphs in one pass of a mode; () if the process fails. C++
+    kernels are compiled again, since only with this setting the profiler sees them.
+    """
+    if measured.prepared.gpu:
+        return measured.profile()
+    options = dict(_list_modes(request))[measured.mode]
+    setting = {"TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE": "1"}
+    with _prepare_mode(request, measured.mode, options, setting) as profiled:
+        return () if profiled.prepared.problem else profiled.profile()
 
 
 def _list_modes(request: ExplainRequest) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -97,13 +119,17 @@ def _list_modes(request: ExplainRequest) -> Iterator[tuple[str, Mapping[str, Any
 
 @contextlib.contextmanager
 def _prepare_mode(
-    request: ExplainRequest, mode: str, options: Mapping[str, Any]
+    request: ExplainRequest,
+    mode: str,
+    options: Mapping[str, Any],
+    settings: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[_MeasuredMode]:
-    """Yield a mode that is compiled and warm, or that says what went wrong. End the mode's process
-    after the block.
+    """Yield a mode that is compiled and warm, or that says what went wrong. `settings` are set in
+    the environment of its process, which ends after the block.
     """
     with tempfile.TemporaryDirectory(prefix="tclab-measure-", ignore_cleanup_errors=True) as cache:
-        process = ChildProcess("tclab.explain.measure.child", {"TORCHINDUCTOR_CACHE_DIR": cache})
+        environment = {**settings, "TORCHINDUCTOR_CACHE_DIR": cache}
+        process = ChildProcess("tclab.explain.measure.child", environment)
         try:
             wanted = MeasureRequest(os.getcwd(), request, mode, options)
             answer = process.ask(wanted, _PREPARE_SECONDS)

@@ -1,7 +1,7 @@
 """Run a process that makes the reader's calls in one mode, and times these calls on request.
 
 The process reads a `MeasureRequest` and answers with `Prepared`. Then it answers each number of
-repetitions with a `Round`, until its input ends.
+repetitions with a `Round`, and a `ProfileRequest` with the runs of graphs, until its input ends.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from tclab.explain.child_process import open_answers
-from tclab.explain.measure.protocol import MeasureRequest, Prepared, Round
-from tclab.model import EAGER, is_steady
+from tclab.explain.measure.profiled import profile_graphs
+from tclab.explain.measure.protocol import MeasureRequest, Prepared, ProfileRequest, Round
+from tclab.model import EAGER, GraphRun, is_steady
 from tclab.system.processes import request_signal_at_parent_death
 
 #: The calls are warm once the last three passes over them were about as fast as the fastest pass.
@@ -34,13 +35,20 @@ def main() -> None:
         with _make_calls(measure_request) as run:
             send(_prepare(run))
             while True:
-                send(time_round(run, pickle.load(sys.stdin.buffer)))
+                send(_answer(run, pickle.load(sys.stdin.buffer)))
     except EOFError:
         return
     except (Exception, SystemExit) as error:
         from tclab.explain import load
 
         send(Prepared(problem=load.last_line(error) or type(error).__name__))
+
+
+def _answer(run: Callable[[], None], request: object) -> Round | tuple[GraphRun, ...]:
+    if isinstance(request, ProfileRequest):
+        return profile_graphs(run)
+    assert isinstance(request, int)
+    return time_round(run, request)
 
 
 @contextmanager
