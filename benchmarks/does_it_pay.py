@@ -22,7 +22,7 @@ from typing import Any
 from benchmarks.floors_cases import CASES
 
 _TRAINING = (
-    *("layer norm, training", "transformer", "BERT base", "ResNet-50", "pointwise, large"),
+    *("layer norm, training", "transformer", "U-Net", "ResNet-50", "pointwise, large"),
     *("perceptron, training step, small", "products, bfloat16"),
 )
 _NAMES = (
@@ -31,6 +31,8 @@ _NAMES = (
     *("products, bfloat16", "attention, causal", "convolution", "BERT base", "ResNet-50"),
     *("decoder of 22 layers", "U-Net", "transformer", "DLRM"),
 )
+#: Calls in a row: a GPU at full power is slower after a while than after a pause.
+_TIMED = 100
 _FILE = """
 import torch
 from benchmarks.floors_cases import CASES
@@ -66,11 +68,14 @@ def time_otherwise(name: str, training: bool, pipe: Connection) -> None:
     names: dict[str, Any] = {}
     exec(_module_text(name, training=training), names)
     compiled, arguments = torch.compile(names["fn"], dynamic=False), names["arguments"]
+    leaves = [*arguments, *getattr(names["fn"], "parameters", list)()]
 
     def step() -> None:
         result = compiled(*arguments)
         if training:
             run_backward(result)
+            for leaf in leaves:
+                leaf.grad = None
 
     for _ in range(10):
         step()
@@ -81,8 +86,8 @@ def time_otherwise(name: str, training: bool, pipe: Connection) -> None:
     pipe.send(
         {
             "do_bench": do_bench(step, return_mode="median") * 1e-3,
-            "timer": timer.blocked_autorange(min_run_time=0.5).median,
-            "busy": profile(step)["busy"],
+            "timer": timer.timeit(_TIMED).median,
+            "busy": profile(step, _TIMED)["busy"],
         }
     )
 
@@ -143,7 +148,8 @@ def _measure_case(name: str, training: bool, turns: _Turns, rows: list[dict[str,
                 on_step,
             )
             row["problem"] = found.problem
-            row["device"], row["kernels"] = found.device, found.kernel_seconds
+            row["device"], row["kernels"] = found.device, found.profile and found.profile.busy
+            row["problems"] = {mode.mode: mode.problem for mode in found.modes if mode.problem}
             for mode in found.modes:
                 verdict = "" if mode.mode == "eager" else found.verdict(mode)
                 row[mode.mode] = [mode.median if mode.rounds else None, min(mode.rounds, default=0),

@@ -32,8 +32,9 @@ def of_capture(
     from tclab.system import machine
 
     failed = failed_compiles(capture.trace)
-    seconds = seconds_per_launch(chains, measurement.graph_runs if measurement else ())
-    rows = rows_of_chains(chains, seconds) or rows_of_kernels(capture.kernels)
+    profile = measurement.profile if measurement else None
+    launches = seconds_per_launch(chains, profile.graphs if profile else ())
+    rows = rows_of_chains(chains, launches) or rows_of_kernels(capture.kernels)
     device = target or targets.find_by_device(machine.here().gpu)
     cuda_graphs = mode in CUDA_GRAPH_MODES and not capture.cuda_graph_skips
     return Evidence(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from tclab.explain.child_process import ChildProcess
 from tclab.explain.measure.protocol import MeasureRequest, Prepared, ProfileRequest, Round
 from tclab.explain.steps import OnStep, Step
-from tclab.model import DEFAULT, EAGER, GRAPHS, GraphRun, Measurement, ModeTimes
+from tclab.model import DEFAULT, EAGER, GRAPHS, Measurement, ModeTimes, PassProfile
 
 if TYPE_CHECKING:
     from tclab.explain.request import ExplainRequest
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _ROUNDS = 11
 #: The seconds of one mode's turn in a round. A turn has at least one pass over the calls.
 _TURN_SECONDS = 0.1
+#: The fewest and the most passes that are profiled: a profile has events of each operator.
+_PROFILED_PASSES = (5, 25)
 #: The seconds that one mode may take until it is compiled and warm, and those for one turn.
 _PREPARE_SECONDS, _ANSWER_SECONDS = 300.0, 120.0
 #: The rounds end after this many seconds.
@@ -44,16 +46,20 @@ class _MeasuredMode:
 
     def time(self) -> bool:
         """Measure one round of this mode; return whether the process answered."""
-        repetitions = max(1, min(10_000, round(_TURN_SECONDS / max(self.prepared.warm, 1e-7))))
-        answer = self.process.ask(repetitions, _ANSWER_SECONDS)
+        answer = self.process.ask(self._count_passes(1, 10_000), _ANSWER_SECONDS)
         if isinstance(answer, Round):
             self.rounds.append(answer)
         return isinstance(answer, Round)
 
-    def profile(self) -> tuple[GraphRun, ...]:
-        """Return the runs of compiled graphs in one pass; () if the process does not answer."""
-        answer = self.process.ask(ProfileRequest(), _ANSWER_SECONDS)
-        return answer if isinstance(answer, tuple) else ()
+    def _count_passes(self, fewest: int, most: int) -> int:
+        """Return the number of passes that take the seconds of one turn."""
+        return max(fewest, min(most, round(_TURN_SECONDS / max(self.prepared.warm, 1e-7))))
+
+    def profile(self) -> PassProfile | None:
+        """Return the profile of one pass; None if the process does not answer."""
+        request = ProfileRequest(self._count_passes(*_PROFILED_PASSES))
+        answer = self.process.ask(request, _ANSWER_SECONDS)
+        return answer if isinstance(answer, PassProfile) else None
 
     def times(self) -> ModeTimes:
         """Return what was measured."""
@@ -92,20 +98,20 @@ def measure(request: ExplainRequest, on_step: OnStep) -> Measurement:
             prepared.gpu or "CPU",
             prepared.threads,
             tuple(mode.times() for mode in modes),
-            graph_runs=_profile(request, running[1]),
+            profile=_profile(request, running[1]),
         )
 
 
-def _profile(request: ExplainRequest, measured: _MeasuredMode) -> tuple[GraphRun, ...]:
-    """Return the runs of compiled graphs in one pass of a mode; () if the process fails. C++
-    kernels are compiled again, since only with this setting the profiler sees them.
+def _profile(request: ExplainRequest, measured: _MeasuredMode) -> PassProfile | None:
+    """Return the profile of one pass in a mode; None if the process fails. For a CPU the calls are
+    compiled again, since the profiler sees C++ kernels only with this setting.
     """
     if measured.prepared.gpu:
         return measured.profile()
     options = dict(_list_modes(request))[measured.mode]
     setting = {"TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE": "1"}
     with _prepare_mode(request, measured.mode, options, setting) as profiled:
-        return () if profiled.prepared.problem else profiled.profile()
+        return None if profiled.prepared.problem else profiled.profile()
 
 
 def _list_modes(request: ExplainRequest) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from tclab.model import GraphRun
+from tclab.model import GraphRun, PassProfile
 
-#: A profiled pass over the calls varies; the median of this number of passes is taken.
-_PASSES = 5
 _GRAPH = "## Call CompiledFxGraph "
 # graph_0_cpp_fused_add_sum_1
 _CPP_PREFIX = re.compile(r"^graph_\w+?_(?=cpp_)")
 
 
-def profile_graphs(run: Callable[[], None]) -> tuple[GraphRun, ...]:
-    """Return what one pass of `run` executes in each compiled graph, graph by graph in the order of
-    their runs. Each time is the median of several passes. If the passes differ in what they
-    execute, those count that execute the same as the last one.
+def profile_passes(run: Callable[[], None], passes: int) -> PassProfile:
+    """Profile a number of passes of `run`, one right after the other, and return one pass.
+
+    Each time is the median of the passes. The compiled graphs are in the order of their runs; they
+    are left out if the passes do not execute the same.
     """
-    passes = [_profile(run) for _ in range(_PASSES)]
-    shapes = [[_names(graph) for graph in each] for each in passes]
-    alike = [each for each, shape in zip(passes, shapes) if shape == shapes[-1]]
-    return tuple(_median(graphs) for graphs in zip(*alike))
-
-
-def _profile(run: Callable[[], None]) -> list[GraphRun]:
     import torch
 
     activities = [torch.profiler.ProfilerActivity.CPU]
@@ -35,12 +27,29 @@ def _profile(run: Callable[[], None]) -> list[GraphRun]:
     if gpu:
         activities.append(torch.profiler.ProfilerActivity.CUDA)
     with torch.profiler.profile(activities=activities) as profiler:
-        run()
+        for _ in range(passes):
+            run()
         if gpu:
             torch.cuda.synchronize()
-    events = (e for e in profiler.events() if e.name.startswith(_GRAPH))
-    ordered = sorted(events, key=lambda event: event.time_range.start)
-    return [GraphRun(tuple(_list_launches(event, gpu=gpu))) for event in ordered]
+    on_device, on_host = _split_by_device(profiler.events())
+    found = [event for event in on_host if event.name.startswith(_GRAPH)]
+    found.sort(key=lambda event: event.time_range.start)
+    graphs = [GraphRun(tuple(_list_launches(event, gpu=gpu))) for event in found]
+    each, rest = divmod(len(graphs), passes)
+    columns = [] if rest else [graphs[first::each] for first in range(each)]
+    alike = all(_names(graph) == _names(of[0]) for of in columns for graph in of)
+    busy = sum(event.device_time for event in on_device) * 1e-6 / passes if gpu else None
+    return PassProfile(tuple(map(_median, columns)) if alike else (), busy)
+
+
+def _split_by_device(events: Iterable[Any]) -> tuple[list[Any], list[Any]]:
+    """Return the events of the GPU, without annotations, and those of the host."""
+    import torch
+
+    cuda = torch.autograd.DeviceType.CUDA
+    all_events = list(events)
+    on_device = [e for e in all_events if e.device_type == cuda and not e.is_user_annotation]
+    return on_device, [e for e in all_events if e.device_type != cuda]
 
 
 def _list_launches(graph: Any, *, gpu: bool) -> Iterator[tuple[str, float]]:

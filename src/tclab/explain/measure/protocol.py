@@ -23,7 +23,9 @@ class MeasureRequest:
 
 @dataclass(frozen=True)
 class ProfileRequest:
-    """A request for the runs of compiled graphs in one pass, a tuple of GraphRun."""
+    """A request to profile a number of passes over the calls; the answer is a PassProfile."""
+
+    passes: int
 
 
 @dataclass(frozen=True)
