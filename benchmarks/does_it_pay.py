@@ -191,11 +191,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--at-once", type=int, default=13)
+    parser.add_argument("--skip", type=int, default=0, help="cases of the list to leave out")
     given = parser.parse_args(arguments)
     cases = [(name, CASES[name].backward) for name in given.names or _NAMES]
     if not given.names:
         cases += [(name, True) for name in _TRAINING]
-    cases = list(dict.fromkeys(cases))
+    cases = list(dict.fromkeys(cases))[given.skip :]
     rows: list[dict[str, Any]] = []
     for start in range(0, len(cases), given.at_once):
         batch = cases[start : start + given.at_once]
