@@ -19,7 +19,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from benchmarks.floors import describe_environment
 from benchmarks.floors_cases import CASES
+from tclab.model import DEFAULT, EAGER, GRAPHS
+from tclab.system import machine
 
 _TRAINING = (
     *("layer norm, training", "transformer", "U-Net", "ResNet-50", "pointwise, large"),
@@ -148,12 +151,16 @@ def _measure_case(name: str, training: bool, turns: _Turns, rows: list[dict[str,
                 on_step,
             )
             row["problem"] = found.problem
-            row["device"], row["kernels"] = found.device, found.profile and found.profile.busy
             row["problems"] = {mode.mode: mode.problem for mode in found.modes if mode.problem}
-            for mode in found.modes:
-                verdict = "" if mode.mode == "eager" else found.verdict(mode)
-                row[mode.mode] = [mode.median if mode.rounds else None, min(mode.rounds, default=0),
-                                  mode.host_share, mode.peak, mode.first, verdict]  # fmt: skip
+            row["kernels"] = found.profile and found.profile.busy
+            for mode in found.compiled + ((found.eager,) if found.eager else ()):
+                row[mode.mode] = {
+                    "seconds": mode.median,
+                    "host_share": mode.host_share,
+                    "peak": mode.peak,
+                    "first": mode.first,
+                    "verdict": "" if mode.mode == EAGER else found.verdict(mode),
+                }
             mine.send("go")
             row |= mine.recv()
         except (EOFError, OSError) as error:
@@ -170,19 +177,12 @@ def _measure_case(name: str, training: bool, turns: _Turns, rows: list[dict[str,
 
 def _describe(row: dict[str, Any]) -> str:
     label = row["name"] + (", training" if row["training"] else "")
-    if row.get("problem") or "default" not in row or "timer" not in row:
+    if row.get("problem") or "timer" not in row:
         return f"{label}: {row}"
-    eager, mode = row["eager"], row["default"]
-    graphs = row.get("reduce-overhead", [None])[0]
-    us = 1e6
-    return (
-        f"{label:40} eager {eager[0] * us:9.1f} default {mode[0] * us:9.1f} ({mode[5]}) graphs "
-        f"{(graphs or 0) * us:9.1f} | do_bench {row['do_bench'] * us:9.1f} "
-        f"({mode[0] / row['do_bench']:.3f}) timer {row['timer'] * us:9.1f} "
-        f"({mode[0] / row['timer']:.3f}) | kernels {(row['kernels'] or 0) * us:9.1f}, of the call "
-        f"{(row['kernels'] or 0) / mode[0]:.3f}, of the other profile "
-        f"{(row['kernels'] or 0) / row['busy']:.3f} | host {mode[2] or 0:.2f} peak {mode[3]}"
-    )
+    seconds = {mode: row[mode]["seconds"] for mode in (EAGER, DEFAULT, GRAPHS) if mode in row}
+    others = {key: row[key] for key in ("do_bench", "timer", "kernels", "busy")}
+    texts = (f"{key} {1e6 * each:.1f}" for key, each in {**seconds, **others}.items())
+    return f"{label:40} {' '.join(texts)} ({row[DEFAULT]['verdict']})"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -208,7 +208,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        given.out.write_text(json.dumps(rows, indent=1))
+        environment, today = describe_environment(machine.gpu_and_driver()[0])
+        whole = {"environment": environment, "recorded": today, "rows": rows}
+        given.out.write_text(json.dumps(whole, indent=1) + "\n")
 
 
 if __name__ == "__main__":

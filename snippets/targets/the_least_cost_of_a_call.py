@@ -1,12 +1,12 @@
 """The least cost of a call, computed from shapes, beside what an H100 took.
 
-Functions and whole models, forward and training, that were measured after the rule was made. *At least* is
-what a report says of a call: the launches on the host, the bytes at the memory's bandwidth, the
-products at the GPU's rate. The bound was measured apart: launches where the GPU is busy for less
-than 60 % of a call or where CUDA graphs gain a quarter, else what the kernels that take most of the
-GPU's time do.
+Functions and whole models, forward and training, that were measured after the rule was made. *At
+least* is what a report says of a call: the launches on the host, the bytes at the memory's
+bandwidth, the products at the GPU's rate. The bound was measured apart: launches where the GPU is
+busy for less than 60 % of a call or where CUDA graphs gain a quarter, else what the kernels that
+take most of the GPU's time do.
 """
-# tclab: reads=records/h100-torch2.11/floors.json,records/h100-torch2.11/floors_held_out.json,records/h100-torch2.11/floors_fresh.json
+# tclab: reads=records/h100-torch2.11/floors*.json
 
 import json
 from pathlib import Path
