@@ -69,11 +69,12 @@ def prepared(name: str, target: str, pipe: Connection) -> None:
 
     from benchmarks import floors_measure as measure
     from benchmarks.floors_cases import CASES
+    from benchmarks.floors_fresh import FRESH
     from benchmarks.floors_further import FURTHER
     from benchmarks.floors_held_out import HELD_OUT
 
     torch.set_num_threads(1)
-    case = {**CASES, **FURTHER, **HELD_OUT}[name]
+    case = {**CASES, **FURTHER, **HELD_OUT, **FRESH}[name]
     try:
         torch.set_float32_matmul_precision("high" if case.tf32 else "highest")
         torch.manual_seed(0)
@@ -273,6 +274,7 @@ def write_costs(path: Path, **measured: Any) -> None:
 def main() -> None:
     """Read the command line, and measure."""
     from benchmarks.floors_cases import CASES
+    from benchmarks.floors_fresh import FRESH
     from benchmarks.floors_further import FURTHER
     from benchmarks.floors_held_out import HELD_OUT
     from tclab import targets
@@ -282,7 +284,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="JSON file for the rows")
     parser.add_argument("--target", default="", help="only compute, for a GPU that is not here")
     parser.add_argument("--costs", type=Path, help="measure launches too, into this file")
-    parser.add_argument("--held-out", action="store_true", help="what no rule was made with")
+    parser.add_argument("--suite", choices=("rules", "held-out", "fresh"), default="rules")
     parser.add_argument("--judge", type=Path, help="an --out file: judge it again, for records/")
     given = parser.parse_args()
     if given.judge:
@@ -303,8 +305,8 @@ def main() -> None:
             whole = {"environment": environment, "recorded": today, "rows": rows}
             given.out.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
 
-    known = HELD_OUT if given.held_out else CASES | FURTHER
-    run(given.names or list(known), given.target, keep)
+    suites = {"rules": CASES | FURTHER, "held-out": HELD_OUT, "fresh": FRESH}
+    run(given.names or list(suites[given.suite]), given.target, keep)
     judged = [row for row in rows if "right" in row]
     if given.costs and judged:
         write_costs(given.costs, attained=attained(judged))

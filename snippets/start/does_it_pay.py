@@ -52,6 +52,9 @@ ratios = sorted(e / m for e, m in zip(measured.eager.rounds, mode.rounds))
 assert len(ratios) == 11 and all(ratio > 1 for ratio in ratios[1:])
 # claim: and-pays-after-some-calls
 assert measured.break_even(mode) > 0 and "it pays after" in words.measurement(measured)
+rows = [row for report in (large, little) for row in report.kernels]
+# claim: each-kernel-has-its-time
+assert len(rows) >= 2 and all(row.seconds > 0 for row in rows)
 # claim: one-small-addition-is-slower
 assert little.measurement.verdict(little.measurement.compiled[0]) == SLOWER
 # claim: which-is-a-finding

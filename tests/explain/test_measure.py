@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from tclab.errors import BadRequest
-from tclab.explain import measure
+from tclab.explain import explain_named, measure
+from tclab.explain.measure import join
 from tclab.explain.request import ExplainRequest
 from tclab.explain.steps import silent
-from tclab.model import SLOWER, Measurement
-from tclab.render.report import words
+from tclab.model import SLOWER, Chain, GraphRun, Kernel, Measurement
+from tclab.render.report import kernels, words
 
 FILE = """
 import os, torch
@@ -22,6 +23,11 @@ def tiny(x):
 
 def sums(x):
     return (x * 2).sum()
+
+def products(x):
+    small = (torch.cos(x) @ torch.ones(4, 8)).sum()
+    large = torch.ones(700, 800) @ torch.ones(800, 900)
+    return small, torch.sin(large)
 
 def broken(x):
     print(x.shape)
@@ -77,3 +83,59 @@ def test_what_cannot_be_measured_says_why(measured, name: str, cause: str) -> No
 def test_a_target_is_not_timed() -> None:
     with pytest.raises(BadRequest, match="no h200 is timed here"):
         ExplainRequest.parse("file.py:tiny", target="h200", measure=True)
+
+
+def test_each_kernel_and_library_call_has_its_time_at_its_line(tmp_path, monkeypatch) -> None:
+    (tmp_path / "file.py").write_text(FILE)
+    monkeypatch.chdir(tmp_path)
+    request = ExplainRequest.parse("file.py:products", compare=False, measure=True)
+    report = explain_named(request)
+    rows = report.kernels
+    seconds = {(row.name, *(line.line for line in row.lines)): row.seconds for row in rows}
+    assert len(seconds) >= 4 and None not in seconds.values(), seconds
+    small, large = (seconds["extern_kernels.mm", FILE.splitlines().index(text) + 1] for text in (
+        "    small = (torch.cos(x) @ torch.ones(4, 8)).sum()",
+        "    large = torch.ones(700, 800) @ torch.ones(800, 900)",
+    ))  # fmt: skip
+    assert large > 5 * small
+    assert report.measurement.profile.busy is None  # no GPU
+    columns = kernels.compact_table(rows).columns
+    assert "share" in columns and "of the roof" not in columns
+
+
+def graph(*kernels: str) -> Chain:
+    panes = [
+        Kernel(
+            name=str(number), kernel_name=name, stage="wrapper" if "." in name else "kernel",
+            category="extern" if "." in name else "",
+        )
+        for number, name in enumerate(kernels)
+    ]  # fmt: skip
+    return Chain("", "chain", panes=tuple(panes))
+
+
+def test_graphs_with_the_same_kernels_take_turns() -> None:
+    mm = "extern_kernels.mm"
+    chains = [graph("triton_a", mm, mm), graph("triton_a", mm, mm), graph("triton_a"), graph(mm)]
+    runs = [
+        GraphRun((("aten::mm", 1.0), ("triton_a", 2.0), ("aten::mm", 3.0), ("aten::empty", 9.0))),
+        GraphRun((("aten::mm", 4.0), ("triton_a", 5.0), ("aten::mm", 6.0))),
+        GraphRun((("triton_a", 7.0),)),
+        GraphRun((("aten::mm", 8.0),)),
+        GraphRun((("triton_b", 10.0),)),  # of no graph of the report
+    ]
+    assert join.seconds_per_launch(chains, runs) == {
+        (0, "wrapper", 1): 1.0, (0, "kernel", 1): 2.0, (0, "wrapper", 2): 3.0,
+        (1, "wrapper", 1): 4.0, (1, "kernel", 1): 5.0, (1, "wrapper", 2): 6.0,
+        (2, "kernel", 1): 7.0, (3, "wrapper", 1): 8.0,
+    }  # fmt: skip
+
+
+def test_operators_have_the_profilers_names() -> None:
+    calls = {
+        "extern_kernels.bias_addmm": "aten::addmm",
+        "torch.ops.mkldnn._linear_pointwise.default": "mkldnn::_linear_pointwise",
+        "torch.ops.aten.sort.stable": "aten::sort",
+    }
+    for call, name in calls.items():
+        assert join.seconds_per_launch([graph(call)], [GraphRun(((name, 1.0),))])

@@ -46,6 +46,7 @@ from tclab.model import (
     OwnCompiles,
     Partition,
     PartitionedValue,
+    PassProfile,
     Phase,
     Recompile,
     SourceLine,
@@ -226,6 +227,28 @@ def find(evidence: Evidence) -> tuple[Finding, ...]:
 
 def names(evidence: Evidence) -> list[str]:
     return [each.name for each in find(evidence)]
+
+
+def measured_on_gpu(busy: float, *modes: ModeTimes) -> Evidence:
+    profile = PassProfile((), busy)
+    return Evidence(measurement=Measurement("H100", 2, (QUICK, *modes), profile=profile))
+
+
+def launch_bound(evidence: Evidence) -> list[Finding]:
+    return [each for each in find(evidence) if each.name == "launch-bound"]
+
+
+def test_a_gpu_that_waits_is_a_finding_with_what_cuda_graphs_measured() -> None:
+    default = ModeTimes("default", (1e-3,) * 11)
+    graphs = replace(default, mode="reduce-overhead", rounds=(2e-4,) * 11)
+    (alone,) = launch_bound(measured_on_gpu(1e-4, default))
+    assert alone.cost == Cost(9e-4, "s a call", "measured") and "Not tried" in alone.actions[0]
+    (tried,) = launch_bound(measured_on_gpu(1e-4, default, graphs))
+    assert tried.cost.amount == pytest.approx(8e-4) and "5.0 times as fast" in tried.actions[0]
+    busy = measured_on_gpu(9e-4, default, graphs)
+    useless = measured_on_gpu(1e-4, default, replace(graphs, rounds=(2e-3,) * 11))
+    assert not launch_bound(replace(busy, cost=COST))  # measured wins over computed
+    assert not launch_bound(useless)
 
 
 def test_every_kind_has_a_case() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tclab import advisories, targets
 from tclab.compare.identity import readable_source
 from tclab.explain import costs, distinct_values
+from tclab.explain.measure.join import seconds_per_launch
 from tclab.findings import CUDA_GRAPH_MODES, Evidence
 from tclab.model import rows_of_chains, rows_of_kernels
 
@@ -14,16 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tclab.capturing import Capture
-    from tclab.model import Chain, Snapshot
+    from tclab.model import Chain, Measurement, Snapshot
     from tclab.targets import Target
 
 
 def of_capture(
     capture: Capture, snapshot: Snapshot, chains: Sequence[Chain], target: Target | None,
-    mode: str = "",
+    mode: str = "", measurement: Measurement | None = None,
 ) -> Evidence:  # fmt: skip
     """Return the values that a capture alone gives: its kernels and the first call, with the least
-    costs on the target or on this machine's GPU. No fix was tried, and only one call was made.
+    costs on the target or on this machine's GPU, and with a `measurement` their measured times. No
+    fix was tried, and only one call was made.
     """
     from tclab.capturing.read.breaks import runs_at_breaks
     from tclab.capturing.read.frames import failed_compiles, library_callers, library_files
@@ -31,12 +33,15 @@ def of_capture(
     from tclab.system import machine
 
     failed = failed_compiles(capture.trace)
-    rows = rows_of_chains(chains) or rows_of_kernels(capture.kernels)
+    profile = measurement.profile if measurement else None
+    launches = seconds_per_launch(chains, profile.graphs if profile else ())
+    rows = rows_of_chains(chains, launches) or rows_of_kernels(capture.kernels)
     device = target or targets.find_by_device(machine.here().gpu)
     cuda_graphs = mode in CUDA_GRAPH_MODES and not capture.cuda_graph_skips
     return Evidence(
         call_of=calls_by_compile(capture.trace),
         mode=mode,
+        measurement=measurement,
         breaks=capture.breaks,
         recompiles=tuple(r for r in capture.recompiles if r.compile_id not in failed),
         distinct=distinct_values.find(capture),

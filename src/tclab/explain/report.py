@@ -51,14 +51,13 @@ def build(
     snapshot = take_snapshot(capture, here, subject.title, device)
     mode = str(request.options.get("mode") or "")
     shown = replace(
-        evidence.of_capture(capture, snapshot, chains, target, mode),
+        evidence.of_capture(capture, snapshot, chains, target, mode, measurement),
         calls=len(calls),
         breaks=tried_fixes.breaks,
         fixes=tried_fixes.functions,
         checkpoint_fix=tried_fixes.checkpoint_fix,
         own=tried_fixes.own,
         agreement=agreement,
-        measurement=measurement,
     )
     found, marks = findings.find(shown), findings.find_marks(shown)
     snapshot = replace(

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from tclab.findings.evidence import Evidence
-from tclab.model import SLOWER, Checkpoints, Cost, Finding, KernelRow, format_seconds
+from tclab.model import (
+    GRAPHS,
+    SLOWER,
+    Checkpoints,
+    Cost,
+    Finding,
+    KernelRow,
+    Measurement,
+    format_seconds,
+)
 
 #: A call is launch-bound if its launches take at least this multiple of the device's time, and
 #: there are at least this number of launches.
@@ -38,10 +47,6 @@ _MULTIPLY_NARROW = (
     "Multiply as {dtype}: tensor cores add in float32. x @ w rounds the result to {dtype}; "
     "torch.mm(x, w, out_dtype=torch.float32) does not. (Not tried.)"
 )
-_USE_CUDA_GRAPHS = (
-    'mode="reduce-overhead": a CUDA graph starts all kernels at once; not where shapes change from '
-    "call to call. (Not tried.)"
-)
 _LEAVE_OUT = (
     "Leave it uncompiled, or compile the larger part that calls it; not where the calls of the "
     "program are larger than these. (Not tried.)"
@@ -58,6 +63,13 @@ COMPILE_BLOCKS = (
     "Compile the blocks one by one, with block.forward = torch.compile(block.forward), in place of "
     "the whole."
 )
+
+
+def _use_cuda_graphs(how_known: str) -> str:
+    return (
+        'mode="reduce-overhead": a CUDA graph starts all kernels at once; not where shapes change '
+        f"from call to call. ({how_known}.)"
+    )
 
 
 def find_float32_products(evidence: Evidence) -> Iterator[Finding]:
@@ -106,11 +118,16 @@ def find_upcast_products(evidence: Evidence) -> Iterator[Finding]:
 
 
 def find_launch_bound(evidence: Evidence) -> Iterator[Finding]:
-    """Yield a finding if the host takes much longer to launch the kernels than the GPU takes to run
-    them, and no CUDA graphs are used.
+    """Yield a finding if the GPU waits for the host to launch the kernels, as measured or else as
+    computed, and no CUDA graphs are used.
     """
+    if evidence.mode in CUDA_GRAPH_MODES:
+        return
+    if evidence.measurement is not None and evidence.measurement.busy_share is not None:
+        yield from _find_measured_waits(evidence.measurement)
+        return
     cost = evidence.cost
-    if cost is None or evidence.mode in CUDA_GRAPH_MODES or cost.bound != "launches":
+    if cost is None or cost.bound != "launches":
         return
     count, device = cost.kernels + cost.library_calls, cost.memory + cost.products
     if count >= _FEWEST_LAUNCHES and cost.launches >= _LAUNCH_SHARE * device:
@@ -119,9 +136,30 @@ def find_launch_bound(evidence: Evidence) -> Iterator[Finding]:
             f"{count} launches take {format_seconds(cost.launches)} of the host, the kernels "
             f"{format_seconds(device)} of the GPU at least",
             cost=Cost(cost.launches - device, "s a call", "computed"),
-            actions=(_USE_CUDA_GRAPHS,),
+            actions=(_use_cuda_graphs("Not tried"),),
             section="kernels",
         )
+
+
+def _find_measured_waits(found: Measurement) -> Iterator[Finding]:
+    """Yield a finding if the GPU waits for the host, unless CUDA graphs were measured and do not
+    help.
+    """
+    default = found.compiled[0]
+    graphs = next((mode for mode in found.compiled if mode.mode == GRAPHS), None)
+    if not found.waits_for_host or (graphs and graphs.median >= default.median):
+        return
+    how = f"Measured: {default.median / graphs.median:.1f} times as fast" if graphs else "Not tried"
+    busy = (found.busy_share or 0.0) * default.median
+    saved = default.median - (graphs.median if graphs else busy)
+    yield Finding(
+        "launch-bound",
+        f"a call takes {format_seconds(default.median)}, and the GPU works {format_seconds(busy)} "
+        "of them",
+        cost=Cost(saved, "s a call", "measured"),
+        actions=(_use_cuda_graphs(how),),
+        section="kernels",
+    )
 
 
 def find_slower_than_eager(evidence: Evidence) -> Iterator[Finding]:

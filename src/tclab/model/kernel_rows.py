@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import ClassVar
 
 from tclab.model.artifacts import Artifact, Chain, Kernel, SourceLine
@@ -23,10 +24,11 @@ class KernelRow:
     all of these operands were converted, or ''. `registers` is the number of registers per
     thread, and `spilled` counts the bytes of registers that went to memory. `times` counts the
     launches or calls in one run of the graph, and `runs` counts the runs of the graph in the first
-    call. `least` is the least time in seconds that all launches of the first call take. `graph` is
-    the number of the graph, from 0; it is None if the chains are not known. `pane` is the number of
-    the kernel's pane in its `stage`, from 1; a repeated call has the pane of the first one. In the
-    other fields, None means that the number is unknown or not applicable.
+    call. `least` is the least time in seconds that all launches of the first call take, and
+    `seconds` is their measured time. `graph` is the number of the graph, from 0; it is None if the
+    chains are not known. `pane` is the number of the kernel's pane in its `stage`, from 1; a
+    repeated call has the pane of the first one. In the other fields, None means that the number is
+    unknown or not applicable.
     """
 
     kind: ClassVar[str]
@@ -51,6 +53,7 @@ class KernelRow:
     runs: int = 1
     least: float | None = None
     upcast: str = ""
+    seconds: float | None = None
 
     @property
     def launches(self) -> int:
@@ -111,26 +114,39 @@ class Candidates(Artifact):
 _STAGES = ("kernel", "cpp", "wrapper")
 
 
-def rows_of_chains(chains: Sequence[Chain]) -> tuple[KernelRow, ...]:
-    """Return a row for each kernel and library call, graph by graph. Equal calls share one row."""
+#: The number of a graph, a stage, and the number of a kernel's pane in this stage, from 1.
+KernelKey = tuple[int, str, int]
+
+
+def rows_of_chains(
+    chains: Sequence[Chain], seconds: Mapping[KernelKey, float] = MappingProxyType({})
+) -> tuple[KernelRow, ...]:
+    """Return a row for each kernel and library call, graph by graph. Equal calls share one row.
+    `seconds` are the measured seconds of one launch.
+    """
     return _merge_equal_calls(
-        replace(row, runs=chain.runs)
+        _add_seconds(replace(_make_row(kernel, key[2], graph), runs=chain.runs), seconds.get(key))
         for graph, chain in enumerate(chains)
-        for row in _chain_rows(graph, chain)
+        for key, kernel in kernels_of_chain(graph, chain)
     )
+
+
+def kernels_of_chain(graph: int, chain: Chain) -> Iterator[tuple[KernelKey, Kernel]]:
+    """Yield the kernels of a chain stage by stage, in the order of their first calls."""
+    for stage in _STAGES:
+        panes = [pane for pane in chain.panes if pane.stage == stage]
+        for number, pane in enumerate(panes, 1):
+            if isinstance(pane, Kernel):
+                yield (graph, stage, number), pane
+
+
+def _add_seconds(row: KernelRow, launch: float | None) -> KernelRow:
+    return row if launch is None else replace(row, seconds=launch * row.launches)
 
 
 def rows_of_kernels(kernels: Sequence[Kernel]) -> tuple[KernelRow, ...]:
     """Return a row for each kernel of an unknown chain: without graph, bytes and registers."""
     return tuple(_make_row(kernel, number) for number, kernel in enumerate(kernels, 1))
-
-
-def _chain_rows(graph: int, chain: Chain) -> Iterator[KernelRow]:
-    for stage in _STAGES:
-        panes = [pane for pane in chain.panes if pane.stage == stage]
-        for number, pane in enumerate(panes, 1):
-            if isinstance(pane, Kernel):
-                yield _make_row(pane, number, graph)
 
 
 def _make_row(kernel: Kernel, pane: int, graph: int | None = None) -> KernelRow:
@@ -162,16 +178,18 @@ def _merge_equal_calls(rows: Iterable[KernelRow]) -> tuple[KernelRow, ...]:
     """Merge library calls of one graph that differ in their pane only."""
     groups: dict[KernelRow, list[KernelRow]] = {}
     for row in rows:
-        key = replace(row, pane=0) if row.category == "extern" else row
+        key = replace(row, pane=0, seconds=None) if row.category == "extern" else row
         groups.setdefault(key, []).append(row)
     return tuple(_merge_rows(group) for group in groups.values())
 
 
 def _merge_rows(equal_rows: Sequence[KernelRow]) -> KernelRow:
     first, count = equal_rows[0], len(equal_rows)
+    seconds = [row.seconds for row in equal_rows if row.seconds is not None]
     return replace(
         first,
         bytes=None if first.bytes is None else first.bytes * count,
         operations=None if first.operations is None else first.operations * count,
         times=first.times * count,
+        seconds=sum(seconds) if len(seconds) == count else None,
     )

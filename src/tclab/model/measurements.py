@@ -20,6 +20,7 @@ _LEAST_GAIN = 0.03
 _SAME_RANGE = 0.1
 #: With fewer rounds than this, there is no verdict.
 _FEWEST_ROUNDS = 5
+_BUSY = 0.6  # a GPU that works in less than this share of a call waits for the host
 _STEADY = 1.25  # a call is warm if it takes at most this multiple of the shortest call
 
 
@@ -55,11 +56,35 @@ class ModeTimes:
         return statistics.median(self.rounds)
 
 
+@kind("graph-run")
+@dataclass(frozen=True)
+class GraphRun:
+    """One run of a compiled graph, as the profiler saw it: the name and the seconds of each kernel
+    and operator that the graph called. On a GPU these are seconds of the GPU.
+    """
+
+    kind: ClassVar[str]
+    launches: tuple[tuple[str, float], ...] = ()
+
+
+@kind("pass-profile")
+@dataclass(frozen=True)
+class PassProfile:
+    """One pass over the calls as the profiler saw it: the runs of compiled graphs, and the seconds
+    of all work on the GPU, also of work outside of compiled graphs; None on a CPU.
+    """
+
+    kind: ClassVar[str]
+    graphs: tuple[GraphRun, ...] = ()
+    busy: float | None = None
+
+
 @kind("measurement")
 @dataclass(frozen=True)
 class Measurement:
     """The times of a request's calls in each mode, ``eager`` first, on a device and with a number
-    of CPU `threads`. `problem` says why there is nothing to compare.
+    of CPU `threads`. `problem` says why there is nothing to compare. `profile` is one pass in the
+    first mode of torch.compile; None if it could not be profiled.
     """
 
     kind: ClassVar[str]
@@ -67,6 +92,20 @@ class Measurement:
     threads: int = 0
     modes: tuple[ModeTimes, ...] = ()
     problem: str = ""
+    profile: PassProfile | None = None
+
+    @property
+    def busy_share(self) -> float | None:
+        """The share of a call in which the GPU works, in the first mode of torch.compile; None if
+        it is not known.
+        """
+        busy = self.profile.busy if self.profile else None
+        return busy / self.compiled[0].median if busy is not None and self.compiled else None
+
+    @property
+    def waits_for_host(self) -> bool:
+        """Whether the GPU waits for launches for a large part of a call."""
+        return self.busy_share is not None and self.busy_share < _BUSY
 
     @property
     def eager(self) -> ModeTimes | None:

@@ -13,12 +13,13 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tclab.explain.child_process import ChildProcess
-from tclab.explain.measure.protocol import MeasureRequest, Prepared, Round
+from tclab.explain.measure.protocol import MeasureRequest, Prepared, ProfileRequest, Round
 from tclab.explain.steps import OnStep, Step
-from tclab.model import DEFAULT, EAGER, GRAPHS, Measurement, ModeTimes
+from tclab.model import DEFAULT, EAGER, GRAPHS, Measurement, ModeTimes, PassProfile
 
 if TYPE_CHECKING:
     from tclab.explain.request import ExplainRequest
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _ROUNDS = 11
 #: The seconds of one mode's turn in a round. A turn has at least one pass over the calls.
 _TURN_SECONDS = 0.1
+#: The fewest and the most passes that are profiled: a profile has events of each operator.
+_PROFILED_PASSES = (5, 200)
 #: The seconds that one mode may take until it is compiled and warm, and those for one turn.
 _PREPARE_SECONDS, _ANSWER_SECONDS = 300.0, 120.0
 #: The rounds end after this many seconds.
@@ -43,11 +46,20 @@ class _MeasuredMode:
 
     def time(self) -> bool:
         """Measure one round of this mode; return whether the process answered."""
-        repetitions = max(1, min(10_000, round(_TURN_SECONDS / max(self.prepared.warm, 1e-7))))
-        answer = self.process.ask(repetitions, _ANSWER_SECONDS)
+        answer = self.process.ask(self._count_passes(1, 10_000), _ANSWER_SECONDS)
         if isinstance(answer, Round):
             self.rounds.append(answer)
         return isinstance(answer, Round)
+
+    def _count_passes(self, fewest: int, most: int) -> int:
+        """Return the number of passes that take the seconds of one turn."""
+        return max(fewest, min(most, round(_TURN_SECONDS / max(self.prepared.warm, 1e-7))))
+
+    def profile(self) -> PassProfile | None:
+        """Return the profile of one pass; None if the process does not answer."""
+        request = ProfileRequest(self._count_passes(*_PROFILED_PASSES))
+        answer = self.process.ask(request, _ANSWER_SECONDS)
+        return answer if isinstance(answer, PassProfile) else None
 
     def times(self) -> ModeTimes:
         """Return what was measured."""
@@ -80,10 +92,26 @@ def measure(request: ExplainRequest, on_step: OnStep) -> Measurement:
             return Measurement(problem=failed, modes=tuple(mode.times() for mode in modes))
         on_step(Step("measuring: rounds in turns"))
         _time_rounds(running)
+        on_step(Step("measuring: kernels"))
         prepared = running[0].prepared
         return Measurement(
-            prepared.gpu or "CPU", prepared.threads, tuple(mode.times() for mode in modes)
+            prepared.gpu or "CPU",
+            prepared.threads,
+            tuple(mode.times() for mode in modes),
+            profile=_profile(request, running[1]),
         )
+
+
+def _profile(request: ExplainRequest, measured: _MeasuredMode) -> PassProfile | None:
+    """Return the profile of one pass in a mode; None if the process fails. For a CPU the calls are
+    compiled again, since the profiler sees C++ kernels only with this setting.
+    """
+    if measured.prepared.gpu:
+        return measured.profile()
+    options = dict(_list_modes(request))[measured.mode]
+    setting = {"TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE": "1"}
+    with _prepare_mode(request, measured.mode, options, setting) as profiled:
+        return None if profiled.prepared.problem else profiled.profile()
 
 
 def _list_modes(request: ExplainRequest) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -97,13 +125,17 @@ def _list_modes(request: ExplainRequest) -> Iterator[tuple[str, Mapping[str, Any
 
 @contextlib.contextmanager
 def _prepare_mode(
-    request: ExplainRequest, mode: str, options: Mapping[str, Any]
+    request: ExplainRequest,
+    mode: str,
+    options: Mapping[str, Any],
+    settings: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[_MeasuredMode]:
-    """Yield a mode that is compiled and warm, or that says what went wrong. End the mode's process
-    after the block.
+    """Yield a mode that is compiled and warm, or that says what went wrong. `settings` are set in
+    the environment of its process, which ends after the block.
     """
     with tempfile.TemporaryDirectory(prefix="tclab-measure-", ignore_cleanup_errors=True) as cache:
-        process = ChildProcess("tclab.explain.measure.child", {"TORCHINDUCTOR_CACHE_DIR": cache})
+        environment = {**settings, "TORCHINDUCTOR_CACHE_DIR": cache}
+        process = ChildProcess("tclab.explain.measure.child", environment)
         try:
             wanted = MeasureRequest(os.getcwd(), request, mode, options)
             answer = process.ask(wanted, _PREPARE_SECONDS)

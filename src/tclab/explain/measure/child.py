@@ -1,7 +1,7 @@
 """Run a process that makes the reader's calls in one mode, and times these calls on request.
 
 The process reads a `MeasureRequest` and answers with `Prepared`. Then it answers each number of
-repetitions with a `Round`, until its input ends.
+repetitions with a `Round`, and a `ProfileRequest` with the runs of graphs, until its input ends.
 """
 
 from __future__ import annotations
@@ -10,13 +10,20 @@ import os
 import pickle
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from tclab.explain.child_process import open_answers
-from tclab.explain.measure.protocol import MeasureRequest, Prepared, Round
-from tclab.model import EAGER, is_steady
+from tclab.explain.measure.profiled import profile_passes
+from tclab.explain.measure.protocol import MeasureRequest, Prepared, ProfileRequest, Round
+from tclab.model import EAGER, PassProfile, is_steady
 from tclab.system.processes import request_signal_at_parent_death
+
+if TYPE_CHECKING:
+    import torch
+
+    from tclab.explain.inputs import Call
 
 #: The calls are warm once the last three passes over them were about as fast as the fastest pass.
 _FEWEST_PASSES, _MOST_PASSES = 4, 24
@@ -34,13 +41,20 @@ def main() -> None:
         with _make_calls(measure_request) as run:
             send(_prepare(run))
             while True:
-                send(time_round(run, pickle.load(sys.stdin.buffer)))
+                send(_answer(run, pickle.load(sys.stdin.buffer)))
     except EOFError:
         return
     except (Exception, SystemExit) as error:
         from tclab.explain import load
 
         send(Prepared(problem=load.last_line(error) or type(error).__name__))
+
+
+def _answer(run: Callable[[], None], request: object) -> Round | PassProfile:
+    if isinstance(request, ProfileRequest):
+        return profile_passes(run, request.passes)
+    assert isinstance(request, int)
+    return time_round(run, request)
 
 
 @contextmanager
@@ -65,14 +79,33 @@ def _make_calls(measure_request: MeasureRequest) -> Iterator[Callable[[], None]]
         if compiled and not named_subject.own:
             fn = torch.compile(fn, **measure_request.options)
         calls = named_subject.calls()
+        leaves = _find_leaves(named_subject.callable, calls) if request.backward else []
 
         def run() -> None:
             for call in calls:
                 result = fn(*call.args, **call.kwargs)
                 if request.backward:
                     run_backward(result)
+                # CUDA graphs write the next results and gradients to the same memory
+                del result
+                for leaf in leaves:
+                    leaf.grad = None
 
         yield run
+
+
+def _find_leaves(fn: Callable[..., object], calls: Sequence[Call]) -> list[torch.Tensor]:
+    """Return the tensors of calls that get gradients, as a training step sets them to None: the
+    arguments, and the parameters of a module.
+    """
+    import torch
+
+    from tclab.capturing.torch_private import compiler
+
+    arguments = compiler.nested_leaves([(call.args, call.kwargs) for call in calls])
+    parameters = fn.parameters() if isinstance(fn, torch.nn.Module) else ()
+    tensors = (each for each in (*arguments, *parameters) if isinstance(each, torch.Tensor))
+    return [each for each in tensors if each.requires_grad and each.is_leaf]
 
 
 def _prepare(run: Callable[[], None]) -> Prepared:

@@ -22,6 +22,13 @@ class MeasureRequest:
 
 
 @dataclass(frozen=True)
+class ProfileRequest:
+    """A request to profile a number of passes over the calls; the answer is a PassProfile."""
+
+    passes: int
+
+
+@dataclass(frozen=True)
 class Prepared:
     """The answer that the calls are warm. `first` and `warm` are the seconds of one pass over all
     calls: of the first pass, and of a warm one. `gpu` is the name of the GPU; '' for a CPU. `peak`

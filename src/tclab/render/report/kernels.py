@@ -10,16 +10,17 @@ from tclab.model import KernelRow, SourceLine, Table
 from tclab.model.kernels import format_answers
 
 COLUMNS = (
-    "kernel", "lines", "µs at least", "bytes moved", "operations", "registers", "spilled bytes",
-    "instructions", "times", "kind", "graph",
+    "kernel", "lines", "µs", "share", "µs at least", "of the roof", "bytes moved", "operations",
+    "registers", "spilled bytes", "instructions", "times", "kind", "graph",
 )  # fmt: skip
 
 
 def select_first_call(rows: Sequence[KernelRow]) -> tuple[KernelRow, ...]:
-    """Return the rows that the first call runs. If their least times are known, the row with the
-    longest comes first.
+    """Return the rows that the first call runs. If their measured times are known, or else their
+    least times, the row with the longest comes first.
     """
-    return tuple(sorted((row for row in rows if row.runs), key=lambda row: -(row.least or 0)))
+    first = [row for row in rows if row.runs]
+    return tuple(sorted(first, key=lambda row: (-(row.seconds or 0), -(row.least or 0))))
 
 
 def select_later_calls(rows: Sequence[KernelRow]) -> tuple[KernelRow, ...]:
@@ -29,15 +30,21 @@ def select_later_calls(rows: Sequence[KernelRow]) -> tuple[KernelRow, ...]:
 
 def table(rows: Sequence[KernelRow]) -> Table:
     """Return a table with all COLUMNS and a row for each kernel. Bytes, operations and times are
-    those of one call.
+    those of one call. The measured time has its share of the sum, and the least time is also given
+    as a part of the measured one.
     """
+    total = sum(row.seconds or 0 for row in rows)
     body = tuple(
-        (row.name, lines_text(row.lines), _microseconds(row.least), row.call_bytes,
+        (row.name, lines_text(row.lines), _microseconds(row.seconds), _quotient(row.seconds, total),
+         _microseconds(row.least), _quotient(row.least, row.seconds), row.call_bytes,
          row.call_operations or None, row.registers, row.spilled, row.instructions, row.launches,
          _kind_text(row), row.graph)
         for row in rows
     )  # fmt: skip
-    formats = ("", "", ",g", "bytes", "operations", "d", ",d", ",d", ",d", "", "d")
+    formats = (
+        *("", "", ",g", ".0%", ",g", ".0%", "bytes", "operations"),
+        *("d", ",d", ",d", ",d", "", "d"),
+    )
     return Table("Kernels", "kernels", COLUMNS, body, formats=formats)
 
 
@@ -59,6 +66,7 @@ def add_up(rows: Sequence[KernelRow], shown: Table) -> Table | None:
         if name in _ADDED_UP
     }
     totals["kernel"] = "total" + f", {unknown} of unknown bytes left out" * bool(unknown)
+    totals["µs"] = _microseconds(sum(row.seconds or 0 for row in counted))
     totals["µs at least"] = _microseconds(sum(row.least or 0 for row in counted))
     return replace(shown, rows=(tuple(totals.get(name) for name in shown.columns),))
 
@@ -66,6 +74,10 @@ def add_up(rows: Sequence[KernelRow], shown: Table) -> Table | None:
 def _microseconds(seconds: float | None) -> float | None:
     """Return microseconds with two digits that count: a small kernel takes 0.0084 µs, not 0.00."""
     return None if seconds is None else float(f"{seconds * 1e6:.2g}")
+
+
+def _quotient(part: float | None, whole: float | None) -> float | None:
+    return part / whole if part is not None and whole else None
 
 
 def pane_id(row: KernelRow) -> str:

@@ -91,7 +91,16 @@ def measurement(found: Measurement | None) -> str:
         return f"Not measured: {found.problem}."
     failed = (f"{m.mode}: not measured: {m.problem}." for m in found.modes if m.problem)
     eager = format_seconds(found.eager.median)
-    return " ".join([*(_compare_mode(found, mode, eager) for mode in found.compiled), *failed])
+    compared = (_compare_mode(found, mode, eager) for mode in found.compiled)
+    return " ".join([*compared, *failed, *_busy(found)])
+
+
+def _busy(found: Measurement) -> Iterator[str]:
+    """Yield how much of a call the GPU works, and whether it waits for the host."""
+    if found.busy_share is not None:
+        waits = ": it waits for the host" if found.waits_for_host else ""
+        share = f"{min(found.busy_share, 1):.0%}"
+        yield f"The GPU works in {share} of a call ({found.compiled[0].mode}){waits}."
 
 
 def _compare_mode(found: Measurement, mode: ModeTimes, eager: str) -> str:
