@@ -6,12 +6,13 @@ import random
 
 import pytest
 
-from tclab.model import FASTER, SAME, SLOWER, UNSTEADY, Measurement, ModeTimes
+from tclab.model import FASTER, SAME, SLOWER, UNSTEADY, Measurement, ModeTimes, PassProfile
+from tclab.render.report import words
 
 EAGER = ModeTimes("eager", (1.0,) * 11, first=1.0)
 
 
-def compiled(*seconds: float, first: float = 5.0) -> tuple[Measurement, ModeTimes]:
+def compiled(*seconds: float, first: float = 5.0) -> tuple[Measurement, ModeTimes, PassProfile]:
     mode = ModeTimes("default", seconds, first=first)
     return Measurement("CPU", 2, (EAGER, mode)), mode
 
@@ -60,3 +61,17 @@ def test_a_compile_pays_after_the_calls_that_make_up_for_it() -> None:
 def test_without_eager_there_is_nothing_to_compare() -> None:
     failed = Measurement(modes=(ModeTimes("eager", problem="ValueError: no"),), problem="eager: no")
     assert failed.eager is None and failed.compiled == ()
+
+
+@pytest.mark.parametrize(
+    ("busy", "share", "waits"),
+    [(None, None, False), (0.3, 0.3, True), (0.7, 0.7, False)],
+)
+def test_a_gpu_that_works_in_a_small_part_of_a_call_waits(
+    busy: float | None, share: float | None, *, waits: bool
+) -> None:
+    mode = ModeTimes("default", (1.0,) * 11)
+    measured = Measurement("H100", 2, (EAGER, mode), profile=PassProfile((), busy))
+    assert (measured.busy_share, measured.waits_for_host) == (share, waits)
+    assert words.measurement(measured).count("The GPU works in") == (busy is not None)
+    assert words.measurement(measured).endswith("it waits for the host.") == waits
