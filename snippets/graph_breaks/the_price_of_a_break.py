@@ -55,6 +55,17 @@ def microseconds(fns, x, rounds):
             for kept in times]  # fmt: skip
 
 
+def steady_microseconds(fns, x, rounds):
+    """The same, tried up to four times until each median is near the fastest; a median that is not
+    would show what else the machine does, so it is left out.
+    """
+    for _ in range(4):
+        times = microseconds(fns, x, rounds)
+        if all(median < 1.5 * fastest for fastest, median, _ in times):
+            break
+    return [(f, m, p80) if m < 1.5 * f else (f, None, None) for f, m, p80 in times]
+
+
 torch.set_grad_enabled(False)
 rows, fastest = [], {}
 ways = {1: one_graph, 2: two_graphs, 4: four_graphs, None: one_graph}
@@ -65,7 +76,7 @@ for name, size, rounds in (("small", 256, 400), ("large", 4_194_304, 20)):
         with tclab.capture() as c:
             torch.testing.assert_close(fns[-1](x), one_graph(x))
         assert len(c.graphs) == (graphs or 0)
-    for graphs, times in zip(ways, microseconds(fns, x, rounds)):
+    for graphs, times in zip(ways, steady_microseconds(fns, x, rounds)):
         fastest[name, graphs] = times[0]
         rows.append((f"{name}, {graphs or 'eager'}", size, graphs, *times))
 
@@ -77,6 +88,9 @@ gap = {name: fastest[name, 4] - fastest[name, 1] for name in ("small", "large")}
 # claim: traffic-costs-more-than-calls
 assert gap["large"] > 5 * gap["small"], gap
 
+unsteady = any(row[4] is None for row in rows)
 columns = ("tensor, graphs", "elements", "graphs", "fastest", "median", "80 %")
-tclab.show(tclab.Table("One call", "price", columns, rows, units=("", "", "", "µs", "µs", "µs"),
+tclab.show(tclab.Table("One call", "price", columns, rows,
+                       caption="a dash: too unsteady here to say" * unsteady,
+                       units=("", "", "", "µs", "µs", "µs"),
                        formats=("", ",d", "", ",.1f", ",.1f", ",.1f")))  # fmt: skip
