@@ -22,6 +22,8 @@ from tclab.model import (
     CompileTime,
     Finding,
     GraphCounts,
+    Measurement,
+    ModeTimes,
     Phase,
     Problem,
     Provenance,
@@ -205,6 +207,17 @@ def test_seconds_are_measured_in_turns_where_rounds_are_asked_for(play, capsys, 
     assert "Compile seconds" not in capsys.readouterr().out
     assert upgraded(play, PROBLEM, took(AFTER, 6.0), "--rounds", "3") == 4
     assert "Compile seconds" not in capsys.readouterr().out
+
+
+def test_measured_calls_are_a_table_and_no_difference(play, capsys) -> None:
+    def timed(snapshot: Snapshot, seconds: float) -> Report:
+        modes = ModeTimes("eager", (1e-3,) * 11), ModeTimes("default", (seconds,) * 11)
+        return report(snapshot, measurement=Measurement("CPU", 2, modes))
+
+    assert upgraded(play, timed(BEFORE, 5e-4), timed(AFTER, 2e-3), "--measure") == 0
+    said = capsys.readouterr().out
+    assert "Nothing differs." in said and "Times of the calls" in said
+    assert "faster" in said and "slower" in said and "0.50" in said
 
 
 def test_a_list_of_names_and_only_what_got_worse(play, capsys, tmp_path) -> None:

@@ -11,9 +11,10 @@ from tclab.explain import explain_named, measure
 from tclab.explain.measure import join
 from tclab.explain.request import ExplainRequest
 from tclab.explain.steps import silent
-from tclab.model import SLOWER, Chain, GraphRun, Kernel, Measurement
+from tclab.model import SLOWER, Chain, GraphRun, Kernel, Measurement, ModeTimes
 from tclab.render.report import kernels, words
 
+SLOW = "slower-than-eager"
 FILE = """
 import os, torch
 
@@ -101,6 +102,17 @@ def test_each_kernel_and_library_call_has_its_time_at_its_line(tmp_path, monkeyp
     assert report.measurement.profile.busy is None  # no GPU
     columns = kernels.compact_table(rows).columns
     assert "share" in columns and "of the roof" not in columns
+
+
+def test_a_snapshot_does_not_depend_on_times(tmp_path, monkeypatch) -> None:
+    (tmp_path / "file.py").write_text(FILE)
+    monkeypatch.chdir(tmp_path)
+    modes = ModeTimes("eager", (1e-6,) * 11), ModeTimes("default", (1e-5,) * 11)
+    monkeypatch.setattr(measure, "measure", lambda *_: Measurement("CPU", 2, modes))
+    request = ExplainRequest.parse("file.py:tiny", compare=False, measure=True)
+    report = explain_named(request)
+    assert SLOW in {each.name for each in report.findings}
+    assert SLOW not in {each.name for each in report.snapshot.findings}
 
 
 def graph(*kernels: str) -> Chain:

@@ -119,7 +119,8 @@ def upgrade(context: click.Context, /, **asked: Any) -> None:
     an environment is made in your cache, which is kept; its size is said before, and your own
     environment is not touched. Stages are compared from the top; kernels that differ are grouped
     by cause, with what the cause can move and one pair side by side. Seconds are compared with
-    --rounds alone, and neither the verdict nor the status hangs on them.
+    --rounds, and the times of calls with --measure; neither the verdict nor the status hangs on
+    them.
 
     \b
     Ends with: 0 the same, 4 something differs (also where only one of them compiles it),
@@ -141,8 +142,8 @@ def upgrade(context: click.Context, /, **asked: Any) -> None:
         context.exit(2)
 
 
-# Add the options of tclab explain that a compile depends on.
-upgrade.params += [each for each in explain.params if each.name in REQUEST_OPTIONS]
+# Add the options of tclab explain that a compile depends on, and the one that times its calls.
+upgrade.params += [each for each in explain.params if each.name in (*REQUEST_OPTIONS, "measure")]
 
 
 def _compare_all(*, specs: tuple[str, ...], listed: Sequence[str] | None, to: str | None,
@@ -224,9 +225,9 @@ def _compare_one(spec: str, sides: list[tuple[str, str]], request: dict[str, Any
     """Compile a function on both sides, and several times for their seconds if `rounds` is above 1;
     stop when a side does not compile.
     """
-    words = {"spec": spec, **request}
 
-    def both() -> list[ExplainResult]:
+    def both(**more: bool) -> list[ExplainResult]:
+        words = {"spec": spec, **request, **more}
         found = []
         for torch, python in sides:
             on_step(Step(f"compiling {spec} under PyTorch {torch}"))
@@ -237,7 +238,7 @@ def _compare_one(spec: str, sides: list[tuple[str, str]], request: dict[str, Any
     took: list[list[float]] = []
     while rounds > 1 and len(took) < rounds and all(one.report for one in each):
         took.append([one.report.compile_time.seconds for one in each if one.report])
-        each = both() if len(took) < rounds else each
+        each = both(measure=False) if len(took) < rounds else each
     return Upgrade(spec, *(
         Side(torch, one, tuple(row[at] for row in took))
         for at, ((torch, _), one) in enumerate(zip(sides, first))

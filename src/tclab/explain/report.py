@@ -63,7 +63,8 @@ def build(
     snapshot = replace(
         snapshot,
         agreement="" if agreement.verdict == UNKNOWN else agreement.verdict,
-        findings=identify_findings(found),
+        # a snapshot is compared: it must not depend on times
+        findings=identify_findings(findings.find(replace(shown, measurement=None))),
     )
     report = Report(
         title=subject.title,

@@ -89,12 +89,15 @@ def list_findings(upgrade: Upgrade) -> Iterator[str]:
 
 
 def list_tables(upgrade: Upgrade) -> list[Table]:
-    """Return the tables that have rows: causes, other changes, stages, compile seconds."""
+    """Return the tables that have rows: causes, other changes, stages, compile seconds, times of
+    calls.
+    """
     every = (
         tabulate_causes(upgrade),
         tabulate_other_changes(upgrade),
         tabulate_stages(upgrade),
         tabulate_seconds(upgrade),
+        tabulate_calls(upgrade),
     )
     return [] if upgrade.failed_sides else [table for table in every if table.rows]
 
@@ -147,3 +150,26 @@ def tabulate_seconds(upgrade: Upgrade) -> Table:
         caption="Each compile in a process of its own, on this machine; the last ratio is that of "
         "the medians. Neither the verdict nor the status says anything of seconds.",
     )
+
+
+def tabulate_calls(upgrade: Upgrade) -> Table:
+    """Return the table of the measured calls, in eager and compiled, under each PyTorch."""
+    measured = (
+        (side.torch, side.measurement)
+        for side in (upgrade.before, upgrade.after)
+        if side.measurement
+    )
+    return Table(
+        title="Times of the calls",
+        name="calls",
+        columns=("PyTorch", "mode", "eager", "compiled", "times as fast", "verdict"),
+        rows=tuple(
+            (torch, mode.mode, 1e6 * found.eager.median, 1e6 * mode.median,
+             found.speedups(mode)[1], found.verdict(mode))
+            for torch, found in measured if found.eager for mode in found.compiled
+        ),
+        units=("", "", "µs", "µs", "×", ""),
+        formats=("", "", ",.1f", ",.1f", ".2f", ""),
+        caption="Compiled and eager took turns; one PyTorch was measured after the other. Neither "
+        "the verdict nor the status says anything of these times.",
+    )  # fmt: skip

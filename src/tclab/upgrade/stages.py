@@ -15,6 +15,7 @@ from tclab.model import (
     Finding,
     Kernel,
     KernelIdentity,
+    Measurement,
     Problem,
     Report,
     Snapshot,
@@ -60,6 +61,11 @@ class Side:
     def findings(self) -> tuple[Finding, ...]:
         """The findings of the compile, the dearest first."""
         return self.result.report.findings if self.result.report else ()
+
+    @property
+    def measurement(self) -> Measurement | None:
+        """The times of the calls; None if they were not asked for, or if the compile failed."""
+        return self.result.report.measurement if self.result.report else None
 
     @property
     def snapshot(self) -> Snapshot:
