@@ -69,7 +69,7 @@ class Asked(Delivery):
     def __init__(self) -> None:
         self.bodies: list[str] = []
 
-    def listing(self, body: str, title: str, ident: str) -> str:
+    def deliver_listing(self, body: str, title: str, ident: str) -> str:
         self.bodies.append(body)
         return f"{ident}: {title}"
 

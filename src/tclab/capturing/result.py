@@ -160,10 +160,10 @@ class Capture(Stages):
         return size_limit.sources_within_limit(unit.output.triton_sources(), self.most_lines)
 
     def omitted_kernels(self) -> dict[str, str]:
-        """The name of each kernel without instructions → the reason: the kernel has too many lines,
-        or the graph too many C++ kernels.
+        """Map the name of each kernel without instructions to the reason: the kernel has too many
+        lines, or its graph has too many C++ kernels.
         """
-        return dict(size_limit.explain_left_out(self.units, self.most_lines))
+        return dict(size_limit.explain_left_out_kernels(self.units, self.most_lines))
 
     def compile_candidates(self) -> Candidates:
         """Return the configurations among which a target's GPU chooses. The result is empty without

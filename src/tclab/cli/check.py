@@ -62,10 +62,10 @@ def check(
       inputs = ["f32[8,1024]"]
       level = "kernels"            or dynamo, graphs, machine
 
-    The functions are looked for beside FILE. What they were is kept beside it in compiled/, a file
-    for each function and version of PyTorch. Where this version has none, the nearest older one is
-    compared, and what differs is PyTorch's doing, which is said and not counted. Only --update
-    writes there.
+    The functions are looked for beside FILE. The folder compiled/ beside FILE has their earlier
+    compiles, in a file for each function and version of PyTorch. If this version has no file, the
+    file of the nearest older version is compared: differences are then due to PyTorch, so they are
+    printed but do not count as worse. Only --update writes into the folder.
 
     FILE may also be what TORCH_TRACE wrote, a folder or a log: the compiles of each process are
     compared, and nothing is compiled.

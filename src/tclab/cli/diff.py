@@ -73,7 +73,7 @@ def diff(context: click.Context, left: Path, right: Path, output: Path | None, o
 
 
 @dataclass(frozen=True)
-class _Shown:
+class _ShownComparison:
     """A comparison: the title of its page, what the page shows, and the exit status."""
 
     title: str
@@ -86,15 +86,16 @@ def _is_trace(path: Path) -> bool:
     return path.is_dir() or path.suffix != ".json"
 
 
-def _compare_jobs(paths: tuple[Path, Path]) -> _Shown:
+def _compare_jobs(paths: tuple[Path, Path]) -> _ShownComparison:
     jobs = [open_job([path], snapshots=True) for path in paths]
     sides = (str(paths[0]), str(paths[1]))
     pairs = [(pair, pair.comparison) for pair in pair_processes(*jobs)]
     tables = [_tabulate_pair(pair, comparison, sides) for pair, comparison in pairs]
     title = " and ".join(path.name or str(path) for path in paths)
     if any(pair.is_empty for pair, _ in pairs):
-        return _Shown(title, tables, 3)
-    return _Shown(title, tables, 0 if all(each.same for _, each in pairs) else 4)
+        return _ShownComparison(title, tables, 3)
+    all_same = all(each.same for _, each in pairs)
+    return _ShownComparison(title, tables, 0 if all_same else 4)
 
 
 def _tabulate_pair(pair: ProcessPair, comparison: Comparison, sides: tuple[str, str]) -> Table:
@@ -102,7 +103,7 @@ def _tabulate_pair(pair: ProcessPair, comparison: Comparison, sides: tuple[str, 
     return replace(table, title=f"{table.title}: {pair.title}")
 
 
-def _compare_reports(paths: tuple[Path, Path]) -> _Shown:
+def _compare_reports(paths: tuple[Path, Path]) -> _ShownComparison:
     reports = read_report(paths[0]), read_report(paths[1])
     for path, report in zip(paths, reports):
         if report.snapshot.torch and report.snapshot.is_empty:
@@ -111,7 +112,7 @@ def _compare_reports(paths: tuple[Path, Path]) -> _Shown:
     compared: list[Artifact] = list(pair_chains(reports, side_labels(paths, reports)))
     if _have_snapshots(reports):
         compared.insert(0, tabulate_differences(comparison))
-    return _Shown(title(paths, reports), compared, status(reports, comparison))
+    return _ShownComparison(title(paths, reports), compared, status(reports, comparison))
 
 
 def status(reports: tuple[Report, Report], comparison: Comparison) -> int:

@@ -126,8 +126,8 @@ def open_command(
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Work without Python's search for circles of objects. What is read has none, and the search
-    takes a tenth of the time.
+    """Turn off Python's garbage collector during the block. It looks for reference cycles, which
+    the objects read from a trace do not have, and takes a tenth of the time.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -168,9 +168,9 @@ def _require_traces(folder: Path, command: Sequence[str]) -> None:
 
 
 def _run(command: Sequence[str], folder: str) -> int:
-    """Run a command, and return its exit status; 128 and the number for a signal. A Ctrl-C reaches
-    the command as well, and the command ends in its own time. Other signals are handed on to the
-    command; a signal that comes again kills it.
+    """Run a command, and return its exit status. If a signal ended the command, the status is 128
+    plus the signal's number. Ctrl-C also reaches the command, so this function only waits for its
+    end. Other signals are handed on to the command; a signal that comes again kills it.
     """
     child: subprocess.Popen[bytes] | None = None
     handed_on = set()

@@ -115,10 +115,10 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 def upgrade(context: click.Context, /, **asked: Any) -> None:
     """Compile functions of your own under two PyTorches, and say what differs and why.
 
-    Each compile runs in a process of its own, with the Python of its PyTorch. Where none is named,
-    an environment is made in your cache, which is kept; its size is said before, and your own
+    Each compile runs in a process of its own, with the Python of its PyTorch. Without --python, an
+    environment is made in your cache and kept there; its size is printed before, and your own
     environment is not touched. Stages are compared from the top; kernels that differ are grouped
-    by cause, with what the cause can move and one pair side by side. Seconds are compared with
+    by cause, with what it can change, and one pair side by side. Seconds are compared with
     --rounds, and the times of calls with --measure; neither the verdict nor the status hangs on
     them.
 

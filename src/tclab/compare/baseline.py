@@ -65,7 +65,7 @@ class Baseline:
         """PyTorch's minor version, such as ``2.13``."""
         return Version.parse(self.torch).short
 
-    def find_nearest(self) -> Path | None:
+    def find_nearest_file(self) -> Path | None:
         """Return the file of this version or of the nearest older one; None if there is neither."""
         found = {
             path: parse_file_version(path)
@@ -161,7 +161,7 @@ def check_baseline(
     without a compile or with another target, unless `update` replaces the file.
     """
     own = Baseline(folder, name, current.snapshot.torch)
-    nearest = own.find_nearest()
+    nearest = own.find_nearest_file()
     try:
         verdict = (
             judge(_read_baseline_snapshot(nearest, current), current.snapshot, level)

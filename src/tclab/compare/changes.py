@@ -155,9 +155,9 @@ def _setting_changes(kernel: KernelIdentity, name: str, old: str, new: str) -> I
         yield Change("kernels", kernel, _parse_setting(old), _parse_setting(new), detail=name)
 
 
-def _parse_setting(written: str) -> int | str | None:
+def _parse_setting(text: str) -> int | str | None:
     """Return a launch setting as an int if it is a whole number, None if it is empty."""
-    return int(written) if written.isdecimal() else written or None
+    return int(text) if text.isdecimal() else text or None
 
 
 def _item_changes(part: str, before: Iterable[Item], after: Iterable[Item]) -> Iterator[Change]:

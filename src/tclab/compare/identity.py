@@ -245,8 +245,8 @@ def _normalized_triton(source: str) -> dict[str, Any]:
     return {"body": body, "launch": launch}
 
 
-def _parse_count(written: Mapping[str, str], name: str) -> int:
-    text = written.get(name, "")
+def _parse_count(metadata: Mapping[str, str], name: str) -> int:
+    text = metadata.get(name, "")
     return int(text) if text.isdigit() else 0
 
 

@@ -1,5 +1,5 @@
-"""Summarise a compile for a verdict: the part that counts, and the part in other code, which does
-not count.
+"""Summarise a compile for a verdict: the breaks and recompiles that count, and the breaks in other
+packages' code, which do not count.
 """
 
 from __future__ import annotations

@@ -107,8 +107,8 @@ def _generator_remark(function: Callable[..., object]) -> tuple[str, ...]:
 
 
 def _enter_eval_mode(values: Sequence[Any], place: str) -> None:
-    """Put the modules among the values, of which torch.compile made one from another, into eval
-    mode.
+    """Put the modules among `values` into eval mode. The values are the object that the reader
+    names, and the original that torch.compile wrapped in it.
     """
     modules = list(filter(is_module, values))
     for module in modules:

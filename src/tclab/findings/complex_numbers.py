@@ -8,7 +8,8 @@ from tclab.findings.evidence import Evidence
 from tclab.model import Cost, Finding, Graph, Node
 
 _MOST_PLACES = 3
-#: Beginnings of names of operators that Inductor fuses with nothing, for real numbers either.
+#: The beginnings of the names of operators that Inductor never fuses with another operator, whether
+#: the numbers are real or complex.
 _NEVER_FUSED = (
     "_fft", "linalg", "_linalg", "mm", "bmm", "addmm", "baddbmm", "mv", "dot", "vdot",
     "convolution", "view_as", "real", "imag", "_conj", "conj", "resolve_conj",

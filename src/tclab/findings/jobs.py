@@ -78,8 +78,9 @@ def _find_in_processes(processes: Sequence[JobProcess]) -> Iterator[Finding]:
 
 
 def _merge_lines(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Merge breaks, or graphs without CUDA graphs, of which the same is said at several lines, such
-    as the lines of equal layers. The costs of these findings are added.
+    """Merge findings that say the same about several lines, such as the lines of equal layers. The
+    findings are about graph breaks, or about graphs that PyTorch does not record as CUDA graphs.
+    The costs of merged findings are added.
     """
     alike: dict[object, list[Finding]] = defaultdict(list)
     for each in findings:

@@ -22,7 +22,7 @@ from tclab.findings.evidence import Evidence
 from tclab.findings.words import join_few
 from tclab.model import NOT_KNOWN, Break, Cost, Finding, Recompile, SourceLine
 
-#: The most values of one source in one finding, and its most lines.
+#: A finding names at most this number of values of one source, and at most this number of lines.
 _MOST_VALUES, _MOST_PLACES = 4, 3
 
 
@@ -35,8 +35,8 @@ def find_recompiles(evidence: Evidence) -> Iterator[Finding]:
 
 
 def mark_recompiles(evidence: Evidence) -> Iterator[Finding]:
-    """Yield what is said at the line of each function that was compiled again, and for which there
-    is nothing to do.
+    """Yield the findings on unavoidable recompiles, which only mark the lines of the functions that
+    were compiled again.
     """
     return (each for each, unavoidable in _find_merged(evidence) if unavoidable)
 

@@ -13,7 +13,7 @@ from tclab.text.scrub import scrub
 
 #: The part of a key that is the graph itself.
 _GRAPH = "gm"
-#: The most differing parts of a key to name.
+#: At most this number of differing parts of a key are named.
 _MOST_PARTS = 6
 
 

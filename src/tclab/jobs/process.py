@@ -39,7 +39,7 @@ from tclab.text.user_lines import is_library_file
 _PART = re.compile(r"\[(?P<digest>\w+)\] (?P<name>[^:]+): (?P<value>.*)", re.DOTALL)
 # torch version: 2.11.0+cu130
 _VERSION = re.compile(r"^# torch version: (\S+)", re.MULTILINE)
-#: The most characters of a value to keep for a part of a key.
+#: At most this number of characters is kept of the value of a key's part.
 _MOST_CHARACTERS = 160
 #: The name of a record that a framework adds → the name of the framework.
 _FRAMEWORKS = {

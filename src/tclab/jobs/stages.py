@@ -39,7 +39,8 @@ from tclab.model import (
 #: The stages whose graphs come from events of their own. Inductor's graphs come with its kernels.
 _GRAPH_STAGES = ("dynamo", "forward", "backward")
 _GUARDS = "dynamo_cpp_guards_str"
-#: Lines of a function with more unknown lines between them are shown apart.
+#: Two known lines of a function are shown apart if there are more unknown lines than this between
+#: them.
 _MOST_UNKNOWN_LINES = 3
 # def triton_poi_fused_relu_0(in_ptr0, out_ptr0, xnumel, XBLOCK : tl.constexpr):
 # extern "C"  void  kernel(const float* in_ptr0,

@@ -140,8 +140,8 @@ class Agreement:
 #: If eager's error is more than this many times the compiled code's, the compiled code rounds less
 #: often.
 _ROUNDS_MORE = 8
-#: The compiled code's error is this many times eager's, or more, where only the coarsest type of
-#: the function explains it.
+#: If the compiled code's error is more than this many times eager's, and more than this number,
+#: then only the rounding of the function's coarsest type explains it.
 _FURTHER, _SMALLEST = 64, 1e-4
 
 _STEPS = {

@@ -323,7 +323,7 @@ def _field_names(cls: type[Any]) -> tuple[str, ...]:
 
 
 def _are_same(before: Iterable[object], after: Iterable[object]) -> bool:
-    """Return whether both have the same objects, of which no new value has to be made."""
+    """Return whether both have the same objects, so that the old value can be kept."""
     return all(one is other for one, other in zip(before, after))
 
 

@@ -138,7 +138,7 @@ class Snapshot:
     """The identities of one compile. `target` is a GPU's name, '' for this machine.
 
     `library_calls` counts calls by name. `guards` counts the guards, and `python_guards` counts
-    those of them that run Python code at each call. `skipped_graphs` are the reasons why CUDA
+    the guards that run Python code at each call. `skipped_graphs` are the reasons why CUDA
     graphs were not recorded. `planned_bytes` is the most memory that the buffers of one graph's
     wrapper take at once, for the graph with the most; None if a size is not known. `agreement` is
     the verdict on the results compared with eager's: ``equal``, ``differs``, ``random``, or '' if

@@ -37,12 +37,12 @@ def statement_lines(statement: ast.stmt) -> tuple[int, int]:
     return first, statement.end_lineno or statement.lineno
 
 
-def _enclosing_span(body: Sequence[ast.stmt], line: int, path: tuple[str, ...]) -> Span:
+def _enclosing_span(body: Sequence[ast.stmt], line: int, class_names: tuple[str, ...]) -> Span:
     for statement in body:
         first, last = statement_lines(statement)
         if first <= line <= last:
             if isinstance(statement, ast.ClassDef):
-                return _enclosing_span(statement.body, line, (*path, statement.name))
+                return _enclosing_span(statement.body, line, (*class_names, statement.name))
             name = getattr(statement, "name", "")
-            return Span(first, last, ".".join([*path, name] if name else path))
-    return Span(line, line, ".".join(path))
+            return Span(first, last, ".".join([*class_names, name] if name else class_names))
+    return Span(line, line, ".".join(class_names))

@@ -97,8 +97,8 @@ class _ChainBuilder:
         return sum(sizes) if sizes and len(sizes) == len(known) else None
 
     def _graph_panes(self, dynamo: Graph) -> Iterator[Listing]:
-        """Return the panes of the graphs of one compile. If Dynamo restarted its trace, only the
-        graph `dynamo` of Dynamo's graphs is included.
+        """Yield the panes of the graphs of one compile. If Dynamo restarted its trace, `dynamo` is
+        the only one of Dynamo's graphs that is included.
         """
         for stage_graphs in self.graphs.values():
             for index, graph in enumerate(stage_graphs):

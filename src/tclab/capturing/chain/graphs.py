@@ -37,7 +37,7 @@ def graph_pane(graph: Graph, index: int, origins: Origins) -> Listing:
 
 
 def _node_lines(graph: Graph, shown_graph: ShownGraph | None) -> list[tuple[int, str]]:
-    """Yield the line number and the name of each node. Several inputs can be on one line."""
+    """Return the line number and the name of each node. Several inputs can be on one line."""
     marked = {key: line for line, keys in graph.links.items() for key in keys}
     names = {node.name: node.keys[-1] for node in graph.nodes if node.keys}
     lines = {name: marked[key] for name, key in names.items() if key in marked}
@@ -119,7 +119,7 @@ def python_panes(stacks: Iterable[str], linked_keys: set[str]) -> list[Listing]:
 
 
 def _user_places(stacks: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """Return (full path, line number) of each of the user's lines in the stacks."""
+    """Yield (full path, line number) of each of the user's lines in the stacks."""
     for stack in dict.fromkeys(stacks):
         yield from user_lines.select_user_lines_or_all(
             frames.printed_locations(stack), lambda place: place[0]

@@ -107,9 +107,9 @@ def _computing_runs(code: list[str], language: str) -> list[dict[int, str]]:
     return [run for run in runs if run]
 
 
-def _origin_keys(written: list[KernelLine], unit: int, origins: Origins) -> links.Keys:
-    marks = dict.fromkeys(mark for w in written for mark in (*w.marks, *w.again))
-    values = dict.fromkeys(links.ir_key(unit, *w.body) for w in written if w.body)
+def _origin_keys(lines: list[KernelLine], unit: int, origins: Origins) -> links.Keys:
+    marks = dict.fromkeys(mark for line in lines for mark in (*line.marks, *line.again))
+    values = dict.fromkeys(links.ir_key(unit, *line.body) for line in lines if line.body)
     return (*values, *origins.keys(tuple(marks)))
 
 

@@ -86,8 +86,9 @@ def _stage_pane(
 
 
 def _key_in_previous(position: Position, keys: KernelKeys, previous: Listing) -> str:
-    """Return the key of the previous stage's lines with this position. LLVM gives a function no
-    column; in MLIR the column is 0 up to Triton 3.7, and 1 from 3.8 on.
+    """Return the key of the previous stage's lines with this position. If the position has column 0
+    and no such line exists, return the key with column 1: the position of a function has no column
+    in LLVM, and in MLIR it has column 0 up to Triton 3.7 and column 1 from 3.8 on.
     """
     key = keys.stage_key(previous.stage, position)
     if position[-1][2] or any(key in marks for marks in previous.marks.values()):

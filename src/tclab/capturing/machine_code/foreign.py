@@ -3,8 +3,8 @@
 A trace can come from anyone, and a kernel can only be compiled if its module is loaded. So the
 module may only consist of what Inductor writes: its imports, a heuristic whose arguments are
 literals, and functions for Triton. Loading such a module runs nothing of the file's own: Python
-does not run the functions, since Triton compiles their text. While it does, Triton calls what the
-text names, so each name must be a value of the kernel, or an operation of Triton's.
+does not run the functions, since Triton compiles their text. While Triton compiles a text, it calls
+what the text names, so each name must be a value of the kernel, or an operation of Triton's.
 """
 
 from __future__ import annotations
@@ -189,11 +189,11 @@ class _Checker:
             raise self.refuse("it calls with arguments that are not written", call)
 
 
-def check_operations(name: str, named: list[tuple[str, str]]) -> None:
+def check_operations(name: str, operations: list[tuple[str, str]]) -> None:
     """Check that each operation that a kernel names is one of Triton's in this installation. Raises
     CaptureError for any other function.
     """
     modules = autotuners.operation_modules()
-    for module, operation in named:
+    for module, operation in operations:
         if not autotuners.is_operation(getattr(modules[module], operation, None)):
             raise _Checker(name).refuse(f"{module}.{operation} is no operation of Triton's")

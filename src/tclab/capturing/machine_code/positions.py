@@ -144,7 +144,8 @@ def _metadata_field(text: str, name: str) -> str:
 
 # ------------------------------------------------------------------------------ PTX
 
-# up to Triton 3.7 the comment says where it is inlined (spaces left out here), then the directive
+# The call sites of an inlined line: Triton up to 3.7 names them in a comment, and later versions
+# after `inlined_at`. Some spaces are left out of these examples.
 #   .loc 3 263 15 // standard.py:263:15 @[ standard.py:293:36 @[ kernel.py:39:24 ] ]
 #   .loc 2 293 12, function_name $L__info_string0, inlined_at 1 39 12 // standard.py:293:12
 _LOC = re.compile(

@@ -40,9 +40,11 @@ def sources_to_assemble(sources: Mapping[str, str], most_lines: int | None) -> d
     return dict(islice(short_sources.items(), MOST_CPP_KERNELS))
 
 
-def explain_left_out(units: Iterable[Unit], most_lines: int | None) -> Iterator[tuple[str, str]]:
-    """Map the name of each kernel that is not compiled to instructions to the reason. Of the C++
-    kernels beyond `MOST_CPP_KERNELS` only the first is included.
+def explain_left_out_kernels(
+    units: Iterable[Unit], most_lines: int | None
+) -> Iterator[tuple[str, str]]:
+    """Yield the name of each kernel that is not compiled to instructions, and the reason. Of the
+    C++ kernels beyond `MOST_CPP_KERNELS` only the first is included.
     """
     for unit in units:
         yield from _explain_too_long(

@@ -181,7 +181,7 @@ class OutputCode:
         for text in reversed(self.lines[: call.lineno - 1][-_MOST_BETWEEN:]):
             if found := _SOURCES.search(text):
                 return found[1].split(", ")
-            if ".run(" in text:  # of another call
+            if ".run(" in text:  # the lines above it belong to this other call
                 break
         return []
 

@@ -83,8 +83,8 @@ class Traffic:
         return sum(parts) if own is None else min(own, sum(parts))
 
     def _list_results(self, computing: Iterable[Node], names: set[str]) -> Iterator[Node]:
-        """Yield the results of the call that other nodes read; the parts of a tuple in place of the
-        tuple.
+        """Yield the results of the call that other nodes read. If a result is a tuple, yield its
+        parts instead.
         """
         for node in computing:
             users = self.users.get(node.name, [])

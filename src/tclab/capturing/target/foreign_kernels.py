@@ -65,7 +65,8 @@ def main() -> None:
             answer = {"chain": encode(_compile(kernel))}
         except TclabError as error:
             answer = {"place": error.place, "cause": error.cause}
-        except Exception as error:  # of Triton, or of a heuristic with arguments of another version
+        # Triton raised it, or a heuristic whose arguments another version of PyTorch wrote
+        except Exception as error:
             cause = f"{type(error).__name__}: {scrub(str(error))[:200]}"
             answer = {"place": f"kernel {kernel['name']}", "cause": cause}
         answers.write(json.dumps(answer) + "\n")

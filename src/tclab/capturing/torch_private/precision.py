@@ -143,8 +143,8 @@ class Float64Mode(TorchDispatchMode):
 
 
 def run_graph_in_float64(graph: torch.fx.GraphModule, _: list[torch.Tensor]) -> Callable[..., Any]:
-    """A backend of torch.compile that runs Dynamo's graphs in float64. A number that a graph makes
-    a tensor of gets this type, too.
+    """Run Dynamo's graphs in float64; this function is a backend of torch.compile. A tensor that a
+    graph makes from a Python number has the type float64, too.
     """
 
     def run(*inputs: Any) -> Any:

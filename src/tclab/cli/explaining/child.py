@@ -19,8 +19,8 @@ from tclab.explain import failures, preload
 from tclab.system import streams
 from tclab.system.processes import request_signal_at_parent_death
 
-#: The signals for which the parent waits: of the child's end, and signals that are sent only to the
-#: command.
+#: The signals for which the parent waits: SIGCHLD, which reports the child's end, and signals that
+#: may be sent only to the command.
 _SIGNALS = {
     getattr(signal, name)
     for name in ("SIGCHLD", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
@@ -68,8 +68,8 @@ def run(work: Callable[[], int]) -> int:
 
 
 def limit_seconds(seconds: float) -> None:
-    """End this process after so many seconds, with the Python stacks of its threads, even if it
-    hangs in C++. A process that does more than this command, such as a test, is left alone.
+    """After `seconds`, write the Python stacks of this process's threads and end the process, even
+    if it hangs in C++. A process that does more than this command, such as a test, is left alone.
     """
     for file in _fault_files:
         faulthandler.dump_traceback_later(seconds, exit=True, file=file)

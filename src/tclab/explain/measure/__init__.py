@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 _ROUNDS = 11
 #: The seconds of one mode's turn in a round. A turn has at least one pass over the calls.
 _TURN_SECONDS = 0.1
-#: The fewest and the most passes that are profiled: a profile has events of each operator.
+#: The fewest and the most passes that are profiled. A profile of more passes would be too large,
+#: because it has an event for each operator of each pass.
 _PROFILED_PASSES = (5, 200)
 #: The seconds that one mode may take until it is compiled and warm, and those for one turn.
 _PREPARE_SECONDS, _ANSWER_SECONDS = 300.0, 120.0

@@ -84,14 +84,15 @@ def _list_remedies(cause: str, runner: TrialRunner) -> Iterator[Remedy]:
             yield replace(way, description=f"Compile in place: {way.description}.")
 
 
-def _find_checkpoint_fix(held: Checkpoints, runner: TrialRunner) -> str:
+def _find_checkpoint_fix(checkpoints: Checkpoints, runner: TrialRunner) -> str:
     """Return how to make a backward hold fewer checkpointed regions; '' if no tried remedy helps.
-    `held` is what it holds without a remedy.
+    `checkpoints` are those that the backward holds without a remedy.
     """
     result = runner.run(Remedy(COMPILE_BLOCKS, backend="inductor", blocks=True))
     if result is None:
         return f"{COMPILE_BLOCKS} (Not tried.)"
-    if result.error or not (frames := sum(result.compiles.values())) or result.held >= held.held:
+    frames = sum(result.compiles.values())
+    if result.error or not frames or result.held >= checkpoints.held:
         return ""
     verb = "frame is" if frames == 1 else "frames are"
     most = "one region" if result.held < 2 else f"{result.held} regions"

@@ -82,9 +82,9 @@ class Diagnosis:
 
 def diagnose(runner: TrialRunner, place: str = "", error: str = "") -> Diagnosis:
     """Find the stage at which the reader's calls fail, and a workaround. `place` is the line that
-    the error names, or ''; without it, also find the operator on which the compile fails. An
-    `error` of Inductor's own decides the stage, because a trial without kernels can fail for
-    another reason.
+    the error names, or ''; without it, also find the operator on which the compile fails. If
+    Inductor raised `error`, the stage is Inductor, even if a trial with a backend that stops before
+    Inductor fails, too: such a trial can fail for another reason.
     """
     tried = _find_failing_stage(runner)
     stage = "Inductor" if tried and _INDUCTOR_ERRORS in error else tried

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: A recompile limit that is too high for a trial to reach.
 _UNREACHABLE_LIMIT = 64
-#: The most remedies that help to list in a report.
+#: A report lists at most this number of the remedies that help.
 _MOST_REMEDIES = 2
 
 _SIZE = re.compile(r"tensor '(?P<what>.+?)' size mismatch at index (?P<at>\d+)")
@@ -113,7 +113,7 @@ def _find_fix(function: _Function, before: TrialResult, remedies: list[Remedy], 
         is_dynamic = replace(enough[0], description=_DYNAMIC.description) == _DYNAMIC
         cause = fixes.SIZES if is_dynamic else ""
         return Fix(" Or: ".join(helped), cause, helped=True)
-    known = fixes.fix_together(_one_each(function.guards), symbols)
+    known = fixes.fix_together(_drop_repeated_guards(function.guards), symbols)
     if known.cause == fixes.UNAVOIDABLE:
         return known
     if failed and not untried:
@@ -132,7 +132,7 @@ def _is_more_than(remedy: Remedy, other: Remedy) -> bool:
     )
 
 
-def _one_each(guards: tuple[str, ...]) -> list[str]:
+def _drop_repeated_guards(guards: tuple[str, ...]) -> list[str]:
     """Return the guards without repetitions: of several guards on the values of one number, only
     the first is returned.
     """

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from tclab.explain.trials.remedy import Remedy
 
-#: The most lines of a file to try.
+#: At most this number of rewritten lines are tried.
 _MOST_LINES = 4
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from tclab.explain.trials.remedy import Remedy
 from tclab.explain.trials.rewrites import indent_like, parse_file
 
-#: The most lines of a file that are tried.
+#: At most this number of rewritten lines are tried.
 _MOST_LINES = 4
 _CACHES = ("lru_cache", "cache")
 _TRANSFORMS = ("grad", "grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hessian")

@@ -51,15 +51,15 @@ class BareCode(Code):
 class Delivery:
     """The default delivery: every part stays at its place in the page."""
 
-    def column(self, chain: str, stage: str, panes: Sequence[Code]) -> Sequence[Html]:
+    def deliver_column(self, chain: str, stage: str, panes: Sequence[Code]) -> Sequence[Html]:
         """Return the HTML of each pane in a column. `chain` is the prefix of the chain's ids."""
         return [pane.html for pane in panes]
 
-    def listing(self, body: Html, title: str, ident: str) -> Html:
+    def deliver_listing(self, body: Html, title: str, ident: str) -> Html:
         """Return the HTML for a folded listing. `ident` is the id of the element around it."""
         return body
 
-    def guards(self, table: Html) -> Html:
+    def deliver_guards(self, table: Html) -> Html:
         """Return the HTML for a table of guards, which is in a fold."""
         return table
 

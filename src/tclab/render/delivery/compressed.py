@@ -31,11 +31,11 @@ class Compressed(Delivery):
         self.elements: dict[str, list[object]] = {}
         self.chains: dict[str, int] = {}  # the prefix of each chain's ids → its number, from 1
 
-    def column(self, chain: str, stage: str, panes: Sequence[Code]) -> Sequence[Html]:
+    def deliver_column(self, chain: str, stage: str, panes: Sequence[Code]) -> Sequence[Html]:
         """Return a note in place of each pane; Python panes are returned unchanged."""
         number = self.chains.setdefault(chain, len(self.chains) + 1)
         if stage == "python":
-            return super().column(chain, stage, panes)
+            return super().deliver_column(chain, stage, panes)
         return [self._replace_by_note(f"packed{number}-{stage}", pane) for pane in panes]
 
     def _replace_by_note(self, name: str, pane: Code) -> Html:
@@ -52,8 +52,8 @@ class Compressed(Delivery):
             style=pane.style,
         )
 
-    def guards(self, table: Html) -> Html:
-        """Return a note instead of the table."""
+    def deliver_guards(self, table: Html) -> Html:
+        """Keep the table for the end of the page; return a note for its place."""
         name = f"packed-table{len(self.elements)}"
         self.elements[name] = [table]
         return tag("p", _NOTE, class_="tclab-packed", data_packed=name)

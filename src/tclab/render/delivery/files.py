@@ -43,11 +43,11 @@ class Files(Delivery):
     def _relative_path(self, path: str) -> str:
         return "../" * self.url.count("/") + path
 
-    def column(self, chain: str, stage: str, panes: Sequence[Code]) -> Sequence[Html]:
+    def deliver_column(self, chain: str, stage: str, panes: Sequence[Code]) -> Sequence[Html]:
         """Return a link for each pane of bare code. All panes share one script and one text."""
         bare = [pane for pane in panes if isinstance(pane, BareCode)]
         if not bare:
-            return super().column(chain, stage, panes)
+            return super().deliver_column(chain, stage, panes)
         path = f"{FOLDER}/{chain}-{identifier(stage)}-{_digest(bare)}"
         self.files[f"{path}.js"] = _script(_name(path), bare)
         self.files[f"{path}.txt"] = "\n\n".join(map(_format_text, bare))
@@ -66,7 +66,7 @@ class Files(Delivery):
             style=pane.style,
         )
 
-    def listing(self, body: Html, title: str, ident: str) -> Html:
+    def deliver_listing(self, body: Html, title: str, ident: str) -> Html:
         """Return a link to a page that shows the listing."""
         path, title = f"{self.url.removesuffix('.html')}/{ident}.html", one_line(title)
         self.files[path] = _make_document(path, title, body, f"{self.url}#{ident}")

@@ -18,10 +18,11 @@ from tclab.render.report import findings
 #: The most bytes of compiles, stage by stage, in one file. The rest of a page takes less than 2 MB,
 #: and a file of more than 20 MB opens slowly.
 MOST_BYTES = 18_000_000
-#: The most rows of a table in a terminal, its columns, and the most findings.
+#: A terminal shows at most this number of rows of a table, and of findings. It shows only these
+#: columns.
 _MOST_ROWS, _MOST_FINDINGS = 8, 8
 _COLUMNS = ("kernel", "times", "time", "share", "compile", "lines", "function", "line", "seconds")
-#: The rows of a table that are open in the page, and the least number of rows that is folded.
+#: A table shows this number of rows at first, and folds the others if they are at least this many.
 _MOST_OPEN, _LEAST_FOLDED = 12, 4
 _MOST_REMARKS = 12
 #: The beginning of the name of a table that is folded.

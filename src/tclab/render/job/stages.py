@@ -15,9 +15,9 @@ from tclab.render.escape import NEWLINE, NOTHING, Html, esc, join, markup, one_l
 from tclab.render.kinds import chain, guards
 from tclab.render.options import Options
 
-#: The folds that the page shows at once; the others are in a fold of their own.
+#: The page shows this number of folds at once; the others are inside one further fold.
 _MOST_SHOWN = 12
-#: The compiles that a fold names.
+#: A fold names at most this number of compiles.
 _MOST_NAMED = 4
 #: The level of compression. The highest takes twice the time and saves a tenth.
 _LEVEL = 6

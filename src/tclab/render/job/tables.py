@@ -28,7 +28,8 @@ T = TypeVar("T")
 
 #: The most lines of a kernel that a row names, and the most processes with a column of their own.
 _MOST_LINES, _MOST_COLUMNS = 3, 4
-#: The most guards of a recompile that a row names, that of the newest cache entry first.
+#: A row names at most this number of a recompile's failed guards; the guard of the newest cache
+#: entry comes first.
 _MOST_REASONS = 3
 
 
@@ -211,11 +212,11 @@ def _without_columns(table: Table, name: str = "") -> Table:
     return pick_columns(table, kept)
 
 
-def pick_columns(table: Table, kept: Sequence[int]) -> Table:
+def pick_columns(table: Table, positions: Sequence[int]) -> Table:
     """Return the table with some of its columns, named by their positions."""
 
     def pick(values: Sequence[T]) -> tuple[T, ...]:
-        return tuple(values[at] for at in kept if at < len(values))
+        return tuple(values[at] for at in positions if at < len(values))
 
     return replace(table, columns=pick(table.columns), rows=tuple(map(pick, table.rows)),
                    units=pick(table.units), formats=pick(table.formats))  # fmt: skip

@@ -27,8 +27,8 @@ def point_name(artifact: Chart, index: int) -> str:
 
 
 def point_url(artifact: Chart, index: int, options: Options) -> str:
-    """Return the address to which the points at x position `index` link, relative to the page; ''
-    if they have none, or outside of a site.
+    """Return the address to which the points at x position `index` link, relative to the page.
+    Return '' if the points have no link, or if the page is not part of a site.
     """
     place = artifact.links[index] if artifact.links else ""
     if not place or options.root is None:

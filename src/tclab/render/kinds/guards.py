@@ -40,7 +40,7 @@ def _draw_table(guards: Guards, options: Options) -> Html:
         for g in _sort_guards(guards)
     ]
     head = ("Kind", "Source", "Check", "Because of")
-    table = options.delivery.guards(parts.bare_table(head, rows))
+    table = options.delivery.deliver_guards(parts.bare_table(head, rows))
     return parts.scroll_box(table, f"Guards {guards.title}", search=False)
 
 

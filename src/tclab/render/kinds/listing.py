@@ -32,7 +32,7 @@ def code_html(artifact: Listing, options: Options, focus: Sequence[excerpt.Range
     is_deliverable = artifact.stage in stages.MACHINE or lines > MOST_LINES_IN_PAGE
     if not (is_deliverable and options.folds(lines)):
         return parts.fold_if_long(body, language, lines, options)
-    body = options.delivery.listing(body, artifact.title, options.prefix)
+    body = options.delivery.deliver_listing(body, artifact.title, options.prefix)
     return parts.fold(parts.size_text(lines, language), body)
 
 

@@ -51,7 +51,7 @@ def _format_number(value: int | float, spec: str, title: str) -> str:
     if spec in _UNIT_FORMATS:
         return _UNIT_FORMATS[spec](int(value))
     default = ".4g"
-    # an int is a count and is not rounded, as in 20 candidates beside 8.26 times
+    # an int is a count, so it gets no decimals: a column can have "20 candidates" and "8.26 times"
     if isinstance(value, int):
         default, spec = "", _DECIMALS.sub(".0f", spec)
     try:

@@ -29,7 +29,7 @@ def html(findings: Sequence[Finding], options: Options) -> Html:
 
 def _draw_finding(finding: Finding, options: Options) -> Html:
     places = join((place_link(each, options) for each in finding.places[:_MOST_PLACES]), COMMA)
-    places = join([places, esc(_count_more(finding, _MOST_PLACES))])
+    places = join([places, esc(_count_more_lines(finding, _MOST_PLACES))])
     title = tag("strong", esc(finding.title))
     head = [title, places] if finding.places else [title]
     if _is_known(finding):
@@ -48,8 +48,8 @@ def _draw_finding(finding: Finding, options: Options) -> Html:
     return tag("li", *lines)
 
 
-def _count_more(finding: Finding, named: int) -> str:
-    more = len(finding.places) - named
+def _count_more_lines(finding: Finding, named_count: int) -> str:
+    more = len(finding.places) - named_count
     return f" and {parts.count(more, 'more line')}" if more > 0 else ""
 
 
@@ -68,7 +68,7 @@ def place_text(finding: Finding) -> str:
     line.
     """
     place = finding.places[0] if finding.places else None
-    return f"{place}{_count_more(finding, 1)}  {place.code.strip()}".rstrip() if place else ""
+    return f"{place}{_count_more_lines(finding, 1)}  {place.code.strip()}".rstrip() if place else ""
 
 
 def what_text(finding: Finding) -> str:

@@ -78,7 +78,7 @@ def draw_codes(panes: Panes, stage: str, members: Sequence[int]) -> list[Html]:
     draw_pane = _draw_bare if panes.is_bare(stage) else _draw_marked
     drawn = {pane: draw_pane(panes, pane) for pane in members if panes.index.counts[pane]}
     delivery, prefix = panes.options.delivery, panes.options.prefix
-    delivered = dict(zip(drawn, delivery.column(prefix, stage, list(drawn.values()))))
+    delivered = dict(zip(drawn, delivery.deliver_column(prefix, stage, list(drawn.values()))))
     return [delivered.get(pane) or parts.note("Empty.") for pane in members]
 
 

@@ -63,7 +63,7 @@ def status(plan: Plan, snippet: Snippet, environment: str) -> Status:
 
 
 def reasons(statuses: Mapping[Snippet, Sequence[Status]]) -> Iterator[str]:
-    """Return a line for each reason why runs are not fresh, with the environment, the state and the
+    """Yield a line for each reason why runs are not fresh, with the environment, the state and the
     snippets that the reason concerns.
     """
     snippets: dict[tuple[str, str, str], list[str]] = {}

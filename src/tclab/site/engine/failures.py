@@ -25,7 +25,8 @@ _LEAST_FILES = 2**30  # the least limit in bytes
 # the cause.
 _BEGINNING, _END = 15, 15
 
-#: The most characters of a line of a message that are told; the rest is cut out of its middle.
+#: A message shows at most this number of characters of a line; the rest is cut out of the line's
+#: middle.
 _LINE = 1000
 
 

@@ -64,7 +64,10 @@ def code(
     fold: bool = False,
     focus: Sequence[str] | None = None,
 ) -> Html:
-    """Show the snippet's source with its downloads; `lines` (first, last) selects a part."""
+    """Show the snippet's source with its downloads; `lines` (first, last) selects a part.
+
+    `focus` names the definitions that stay open, as in `snippet`.
+    """
     block, example, _ = _find(name)
     return outputs.source_listing(block, example, lines, fold, focus)
 

@@ -105,10 +105,10 @@ class _BindingFinder(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.code += tag in _CODE_ELEMENTS
-        self._look(tag)
+        self._collect_binding(tag)
         for name, value in attrs:
             if name in _ADDRESS_ATTRIBUTES:
-                self._look(value or "")
+                self._collect_binding(value or "")
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
@@ -121,7 +121,7 @@ class _BindingFinder(HTMLParser):
         if not self.code:
             self.found += _BINDING_IN_TEXT.findall(data)
 
-    def _look(self, address: str) -> None:
+    def _collect_binding(self, address: str) -> None:
         read = _browser_address(address)
         reference = _REFERENCE.search(read)
         scheme = read[: reference.start()] if reference else ":"

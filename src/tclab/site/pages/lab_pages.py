@@ -145,14 +145,14 @@ class AnswerFolds:
             self.is_asked = _PREDICT in other
             yield _markdown_cell(other)
 
-    def code_cells(self, cell: Cell, made: Iterator[NotebookPart]) -> Iterator[NotebookPart]:
-        """Yield the cells `made` from a code cell; fold a cell that answers a prediction."""
+    def code_cells(self, cell: Cell, parts: Iterator[NotebookPart]) -> Iterator[NotebookPart]:
+        """Yield the `parts` made from a code cell; fold a cell that answers a prediction."""
         if not self.is_asked or "try" not in cell.tags:
             yield from self.close()
         elif not self.is_open:
             self.is_open = True
             yield _raw_cell(_fold_start("Predict, then open: what came of it"))
-        yield from made
+        yield from parts
 
     def close(self) -> Iterator[NotebookPart]:
         """End the fold if one is open."""

@@ -27,7 +27,7 @@ def snippet_section(
     snippet: Snippet,
     runs: Sequence[Run],
     fold: bool,
-    focus: Sequence[str] | None,
+    focus_names: Sequence[str] | None,
     *,
     caption: bool = True,
     folds: Folds = MappingProxyType({}),
@@ -35,7 +35,7 @@ def snippet_section(
     """Render title, caption, source and every output as one section with an anchor."""
     ident = slug(snippet.name)
     words = caption_html(snippet) if caption else NOTHING
-    code = source_listing(block, snippet, None, fold, focus)
+    code = source_listing(block, snippet, None, fold, focus_names)
     below = [code, *_all_figures(block, snippet, runs, folds)]
     body = join([_render_title(block, snippet, ident), words, *below], NEWLINE)
     return tag("section", body, class_="tclab-snippet", id=ident, aria_label=snippet.title)
@@ -76,17 +76,18 @@ def source_listing(
     snippet: Snippet,
     lines: tuple[int, int] | None,
     fold: bool,
-    focus: Sequence[str] | None = None,
+    focus_names: Sequence[str] | None = None,
 ) -> Html:
-    """Render the source with line anchors and downloads. All lines outside of the focus are
-    folded.
+    """Render the source with line anchors and downloads. `focus_names` are the definitions that
+    stay open; the other lines are folded. None and an empty sequence are those of
+    `code_focus.focus_ranges`.
     """
     prefix = block.page.unique_id(f"src-{snippet.name}")
     span = _line_range(block, snippet, lines)
     # if the page chose the code, nothing of it is folded
-    chosen_by_page = lines is not None or focus is not None
+    chosen_by_page = lines is not None or focus_names is not None
     focus_lines = (
-        [] if fold or lines else code_focus.focus_ranges(snippet, span, focus, block.place)
+        [] if fold or lines else code_focus.focus_ranges(snippet, span, focus_names, block.place)
     )
     html = fragments.source(
         snippet, span, prefix, fold or (False if chosen_by_page else None), focus_lines

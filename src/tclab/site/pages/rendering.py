@@ -1,4 +1,4 @@
-"""Define the page being rendered and its running block, and keep the current block."""
+"""Define a page while it is rendered, and the block of the page that runs at this moment."""
 
 from __future__ import annotations
 

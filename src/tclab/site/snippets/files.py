@@ -45,8 +45,8 @@ def read_all(root: Path) -> tuple[list[Snippet], dict[str, SnippetError]]:
 
 
 def _snippet_paths(folder: Path) -> list[Path]:
-    """Yield the Python files below `folder` that are not shared code, even those outside a
-    topic.
+    """Return the sorted Python files below `folder` that are not shared code, even those outside
+    of a topic.
     """
     paths = {
         *folder.glob("*/*.py"),

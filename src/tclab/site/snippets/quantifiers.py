@@ -106,8 +106,8 @@ class Tally:
         return value
 
     def note_operand(self, truth: bool, value: Value) -> Value:
-        """Note an operand of a comparison, or an argument of a call; with `truth` what ``not`` or
-        ``bool`` turns into a truth value. Return the value.
+        """Note an operand of a comparison, or an argument of a call; return the value. With
+        `truth`, the value is the operand of ``not`` or the argument of ``bool``.
         """
         describe = describe_own_truth if truth else describe_own_comparison
         self._own = self._own or describe(value)

@@ -183,8 +183,8 @@ def _literal_truth(node: ast.expr) -> bool | None:
 
 
 def is_mock(value: object) -> bool:
-    """Return whether `unittest.mock` made a value. Such a value equals, and does, whatever the file
-    says.
+    """Return whether `unittest.mock` made a value. The file itself decides what a mock is equal to
+    and what it does, so a claim about a mock proves nothing.
     """
     return "unittest.mock" in {getattr(kind, "__module__", "") for kind in type(value).__mro__}
 

@@ -82,7 +82,11 @@ def _length_case(tokens: int, scale: str) -> Case:
         size["tiny"] = 1
     modes = (*_PLAIN_MODES, DYNAMIC)
     return Case(
-        f"length/transformer@{tokens}", "models.torch_models:lengths", "length", modes, size
+        f"length/transformer@{tokens}",
+        "models.torch_models:transformer_of_length",
+        "length",
+        modes,
+        size,
     )
 
 

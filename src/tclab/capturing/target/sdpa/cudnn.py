@@ -15,8 +15,9 @@ low_precision = shared.low_precision("check_dtypes_low_precision")
 
 
 def prefers_cudnn(machine: Machine) -> bool:
-    """Return whether PyTorch prefers cuDNN to the other backends. It does after cuDNN 9.15, on sm9x
-    or sm10x (in a build for CUDA 13: check_prefer_cudnn_attention).
+    """Return whether PyTorch prefers cuDNN to the other backends: if cuDNN is newer than 9.15, and
+    the GPU is an sm9x or sm10x. This is the rule in a build for CUDA 13 (sdp_utils.cpp:
+    check_prefer_cudnn_attention).
     """
     return machine.cudnn > 91500 and machine.major in (9, 10)
 

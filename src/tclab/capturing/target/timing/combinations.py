@@ -39,7 +39,7 @@ def explore_combinations(
 def _combinations_of_kernels(
     seen: dict[FlippedChoices, Counter[str]], count: int
 ) -> list[FlippedChoices]:
-    """Yield the combinations of two or more choices that change the same kernel, small ones
+    """Return the combinations of two or more choices that change the same kernel, small ones
     first.
     """
     changing = {

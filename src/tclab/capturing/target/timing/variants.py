@@ -83,8 +83,8 @@ class GraphCompiler:
     graphs: list[GraphAlternatives] = field(default_factory=list)
 
     def compile(self, compile_graph: Callable[[], object]) -> None:
-        """Call `compile_graph`. If a choice was open or measured, call it again for the
-        alternatives.
+        """Call `compile_graph`. If it met choices that the GPU would make by timing and that
+        `fixed` does not answer, call it again for the kernels with the other answers.
         """
         before = len(self.wrappers)
         with timed.answering_questions(self.fixed, self.measurements) as choices:

@@ -20,6 +20,7 @@ from tclab.site.labs import check as answers
 from tclab.site.labs.capstone.findings import REQUEST_MARK
 from tclab.system import machine
 
+#: Limits of the process that judges a reader's model: seconds, and MiB of memory.
 SECONDS, MEMORY = 600.0, 8192
 
 #: Names under which a reader's model is found if the command gives no name.

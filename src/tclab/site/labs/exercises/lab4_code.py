@@ -252,7 +252,7 @@ def leaves_other_lines_out(answer: Answer, random_inputs: RandomInputs) -> None:
     "A Python number is folded into the operations that use it. No instruction came from that "
     "line.",
 )
-def finds_none_for_a_number(answer: Answer, random_inputs: RandomInputs) -> None:
+def finds_no_opcode_for_a_number(answer: Answer, random_inputs: RandomInputs) -> None:
     result = _opcodes(answer, "factor = 0.5")
     assert not result, f"no instruction came from factor = 0.5, and it said {sorted(result)}"
 

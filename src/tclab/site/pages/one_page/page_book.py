@@ -20,9 +20,9 @@ _Need = tuple[str, str]
 def open_page(root: Path, docs: Path, page: str, run: Runner) -> Book:
     """Open the book for one page, such as docs/x.md: run the stale snippets that the page shows.
 
-    Snippets that the page only cites, or whose content it shows from other pages, are not run:
-    their runs come from the store and the recordings. Other pages are read, and left out if they
-    are unreadable. Raises Problems as `open_book` does.
+    Other snippets are not run: their runs come from the store and the recordings. The page needs
+    such runs if it only cites a snippet, or if it lists what all pages show. Other pages are read,
+    and left out if they are unreadable. Raises Problems as `open_book` does.
     """
     book = Book(Plan(root), docs)
     pages = {each.page: each for each in text.read_pages(docs, root)}

@@ -21,9 +21,9 @@ class Function:
     """A function that blocks call: its name, its parameters, and its kind of output.
 
     `output` names the part of the snippet's runs that the function shows. `artifact_parameter` is
-    the parameter with the artifacts' names. A sentence right before or after a call of a function
-    that `is_evidence` counts as shown. A function that `uses_other_pages` shows content of other
-    pages.
+    the parameter with the artifacts' names. If `is_evidence` is true, a sentence right before or
+    after a call of the function counts as shown. If `uses_other_pages` is true, the function shows
+    content of other pages.
     """
 
     name: str

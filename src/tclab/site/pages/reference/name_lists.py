@@ -74,8 +74,8 @@ def compare_names(before: NamesByTable, after: NamesByTable) -> list[Change]:
 def version_ranges(
     table: str, names: frozenset[str], names_by_version: NamesByVersion
 ) -> dict[str, str]:
-    """Map each name to the versions that have it, such as ``2.12–2.14``, without names that all
-    have.
+    """Map each name to the versions that have it, such as ``2.12–2.14``. Names that all versions
+    have are left out.
     """
     versions = sorted(names_by_version, key=Version.parse)
     by_name = {

@@ -271,7 +271,7 @@ def transformer(device: str, *, batch: int, tiny: int = 0) -> Subject:
     return _language(device, Transformer, batch, tiny, step=False)
 
 
-def lengths(device: str, *, batch: int, tokens: int, tiny: int = 0) -> Subject:
+def transformer_of_length(device: str, *, batch: int, tokens: int, tiny: int = 0) -> Subject:
     """Compute the transformer's logits for texts of a given length, for sweeps over the length."""
     model, _ = _tokens(device, Transformer, batch, tiny)
     return builders.make_inference(model, _random(device, ("int", (batch, tokens))), device)

@@ -216,12 +216,12 @@ SIZES = (7, 8, 16, 20, 24, 32, 40, 48, 64, 72, 80, 96, 100, 112, 128, 136, 160, 
 LENGTHS = ((128, 128), (1, 128), (128, 1), (64, 192), (77, 77))
 
 
-def make_cases(drawn: int = 4000) -> list[Case]:
-    """Return the usual calls, then `drawn` random calls, without repeats. The result is always the
-    same.
+def make_cases(random_count: int = 4000) -> list[Case]:
+    """Return the usual calls, then `random_count` random calls, without repeats. The result is
+    always the same.
     """
     rng = random.Random(20261121)
-    draws = (_draw_case(rng) for _ in range(drawn))
+    draws = (_draw_case(rng) for _ in range(random_count))
     return list(dict.fromkeys(itertools.chain(_usual_cases(), draws)))
 
 

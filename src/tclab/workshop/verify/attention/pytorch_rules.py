@@ -1,11 +1,11 @@
 """Ask PyTorch's compiled choice of attention about a GPU that this machine lacks.
 
 In a CUDA build ``_fused_sdp_choice`` asks four functions about the GPU: how many GPUs there are,
-which one is current, and what its properties are, of which it reads the compute capability. Without
-a driver the four functions fail. This module overwrites the first bytes of each function in memory
-with a jump to a function that answers for a given capability. The order of kernels and all
-conditions are still computed by the library's own machine code, so the answer is that of this
-release on such a GPU. The library asks the installed cuDNN for its version.
+which one is current, and what its properties are. It reads only the compute capability of these
+properties. Without a driver the four functions fail. This module overwrites the first bytes of each
+function in memory with a jump to a function that answers for a given capability. The order of
+kernels and all conditions are still computed by the library's own machine code, so the answer is
+that of this release on such a GPU. The library asks the installed cuDNN for its version.
 
 Linux on x86-64 only. The change cannot be undone: use a separate process.
 """
