@@ -70,7 +70,7 @@ layers = _Layers()
 class _Counted(nn.Module):
     def __init__(self):
         super().__init__()
-        self.steps = 1  # from 2.15 on, Inductor returns x itself for x * 1
+        self.steps = 1  # from 2.14 on, Inductor returns x itself for x * 1
 
     def forward(self, x):
         self.steps += 1
