@@ -81,8 +81,8 @@ def tclab(context: click.Context, root: Path | None) -> None:
 
     A snippet is one Python file, snippets/TOPIC/WHAT_IT_SHOWS.py. Running it in a process of
     its own gives a run: what it printed, and the graphs, graph breaks, guards, kernels and
-    tables it showed. Runs of this machine are kept in .tclab/; runs of machines that others
-    lack are recorded in records/ENVIRONMENT/ and committed. The site shows both.
+    tables it showed. Runs of this machine are kept in .tclab/; runs of machines that other
+    people do not have are recorded in records/ENVIRONMENT/ and committed. The site shows both.
 
     SNIPPET is a name (graph_breaks/print_breaks_the_graph), a path to its file, a topic
     (graph_breaks), or any beginning of a name that only one snippet has (print_br).

@@ -294,7 +294,7 @@ def _evaluate_at_samples(flow: Flow, node: int) -> tuple[int, ...]:
 
 @cache
 def _sample_variable(digest: str) -> tuple[int, ...]:
-    """Return the values of the variable with this digest."""
+    """Return pseudo-random values for a variable; equal digests have equal values."""
     seeds = (f"{digest} {sample}" for sample in range(_SAMPLES))
     return tuple(random.Random(seed).randrange(1 << 20) for seed in seeds)
 

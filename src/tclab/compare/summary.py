@@ -44,7 +44,7 @@ class CompileSummary:
 
 
 def summarize_report(report: Report) -> CompileSummary:
-    """Summarise a report's compile; all of it counts."""
+    """Summarise a report's compile; breaks and findings in all code count."""
     return CompileSummary(report.snapshot, report.breaks.breaks, findings=report.findings)
 
 

@@ -89,7 +89,7 @@ def find(
     inner = strip_compile(value, place)
     if eval_mode:
         _enter_eval_mode((value, inner), place)
-    calls = _make_calls(module, file_or_module, inner, specs, place, grad)
+    calls = _choose_call_maker(module, file_or_module, inner, specs, place, grad)
     function = inner.forward if is_module(inner) else inner
     inputs.check_fit(function, calls(), place)
     remarks = (*remarks, *_generator_remark(function), *_training_remark(inner))
@@ -230,7 +230,7 @@ def _call_factory(function: Any, place: str) -> tuple[Any, tuple[str, ...]]:
 # --------------------------------------------------------------------------- its calls
 
 
-def _make_calls(
+def _choose_call_maker(
     module: ModuleType,
     file_or_module: str,
     value: Any,

@@ -83,7 +83,7 @@ def _torch_folder() -> str:
 
 
 def _find_place(frame: FrameType | None) -> str:
-    """Return the innermost of the user's lines from a frame outwards."""
+    """Return the first line of the user's code from a frame outwards; '' if there is none."""
     while frame is not None:
         file = frame.f_code.co_filename
         if user_lines.is_user_file(file) and not file.startswith("<"):

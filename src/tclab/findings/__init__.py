@@ -24,7 +24,7 @@ RULES = (
 
 
 def find(evidence: Evidence) -> tuple[Finding, ...]:
-    """Return the findings of every rule, dearest first."""
+    """Return the findings of every rule, the highest cost first."""
     return rank_findings(tuple(chain.from_iterable(rule(evidence) for rule in RULES)))
 
 

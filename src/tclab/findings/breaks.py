@@ -33,7 +33,7 @@ def find_breaks(evidence: Evidence) -> Iterator[Finding]:
         cost = Cost(waits, "wait for the device a call", "counted") if waits else NOT_KNOWN
         places = _break_places(items, evidence)
         reason = break_reason(items[0], places[0] if places else None)
-        hints = list_hints(items[0]) if any(map(_has_own_lines, items)) else ()
+        hints = list_hints(items[0]) if any(map(_has_user_lines, items)) else ()
         yield Finding(name, reason, places, cost, hints, "breaks")
 
 
@@ -42,11 +42,11 @@ def _break_places(items: Sequence[Break], evidence: Evidence) -> tuple[SourceLin
     function, is returned only if there is no other line.
     """
     lines = [line for item in items if (line := _break_line(item, evidence))]
-    shown = prefer_own_lines(lines, evidence)
+    shown = prefer_user_lines(lines, evidence)
     return unique_lines([line for line in shown if line.code] or shown)[:_MOST_PLACES]
 
 
-def prefer_own_lines(lines: Sequence[SourceLine], evidence: Evidence) -> Sequence[SourceLine]:
+def prefer_user_lines(lines: Sequence[SourceLine], evidence: Evidence) -> Sequence[SourceLine]:
     """Return the lines that are in no library; if there are none, return all."""
     return [line for line in lines if line.file not in evidence.libraries] or lines
 
@@ -60,7 +60,8 @@ def unique_lines(lines: Iterable[SourceLine]) -> tuple[SourceLine, ...]:
     return tuple(unique.values())
 
 
-def _has_own_lines(item: Break) -> bool:
+def _has_user_lines(item: Break) -> bool:
+    """Return whether the stack has lines of the user's code, or the place is not known."""
     return not item.location or bool(select_lines(item.stack))
 
 

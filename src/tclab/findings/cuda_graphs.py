@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tclab.findings.evidence import Evidence
 from tclab.model import Finding, SourceLine
 
-#: PyTorch's reason → what ends it; the first match counts.
+#: PyTorch's reason → the fix; the first match counts.
 _FIXES = (
     # skipping cudagraphs due to input storage mutation (1 instances)
     (re.compile(r"input storage mutation"), "Leave out set_() on an argument."),

@@ -47,8 +47,8 @@ _LAUNCH_LESS = (
 
 
 def find_in_job(job: Job, differences: Sequence[str] = ()) -> tuple[Finding, ...]:
-    """Return the findings of a job, dearest first. `differences` are sentences, each on the first
-    step in which two processes of the job differ.
+    """Return the findings of a job, the highest cost first. `differences` are sentences, each on
+    the first step in which two processes of the job differ.
     """
     found = chain(
         _find_in_processes(job.processes),

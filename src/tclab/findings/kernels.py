@@ -18,7 +18,7 @@ from tclab.model import (
 
 #: A call is launch-bound if its launches take at least this multiple of the device's time, and
 #: there are at least this number of launches.
-_LAUNCH_SHARE, _FEWEST_LAUNCHES = 2.0, 5
+_LAUNCH_RATIO, _FEWEST_LAUNCHES = 2.0, 5
 #: The least share of a call's time that TF32 must save for a finding.
 _TF32_SHARE = 0.05
 #: The least share of a call's bytes that a copy must move for a finding.
@@ -130,7 +130,7 @@ def find_launch_bound(evidence: Evidence) -> Iterator[Finding]:
     if cost is None or cost.bound != "launches":
         return
     count, device = cost.kernels + cost.library_calls, cost.memory + cost.products
-    if count >= _FEWEST_LAUNCHES and cost.launches >= _LAUNCH_SHARE * device:
+    if count >= _FEWEST_LAUNCHES and cost.launches >= _LAUNCH_RATIO * device:
         yield Finding(
             "launch-bound",
             f"{count} launches take {format_seconds(cost.launches)} of the host, the kernels "

@@ -15,7 +15,7 @@ from tclab.findings.breaks import (
     LIMIT,
     break_reason,
     list_hints,
-    prefer_own_lines,
+    prefer_user_lines,
     unique_lines,
 )
 from tclab.findings.evidence import Evidence
@@ -123,7 +123,7 @@ def _merge(group: Sequence[_Recompiled], evidence: Evidence) -> Finding:
     return Finding(
         first.name,
         ": ".join(filter(None, (first.limit, _count_compiles(group), reasons))),
-        unique_lines(prefer_own_lines(lines, evidence)),
+        unique_lines(prefer_user_lines(lines, evidence)),
         replace(first.cost, amount=sum(each.cost.amount for each in group)),
         tuple(filter(None, [_merge_fixes([each.fix for each in group])])),
         "recompiles" if first.items else "",

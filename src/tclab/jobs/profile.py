@@ -117,8 +117,8 @@ def _arguments(event: Event) -> Mapping[str, Any]:
 
 
 def _list_launches(events: Sequence[Event]) -> Iterator[tuple[object, _Launch]]:
-    """Yield the number of each operator that the host ran, with the graph and the region around the
-    operator.
+    """Yield the External id of each operator that the host ran, with the graph and the region
+    around the operator.
     """
     by_thread: dict[tuple[str, str], list[Event]] = defaultdict(list)
     for event in events:
@@ -145,7 +145,7 @@ def _read_launch(event: Event, outer: _Launch) -> _Launch:
     if region := _REGION.match(name):
         return replace(outer, compile_id=region[1], key="")
     if call := _CALL.match(name):
-        # without a key, a call is identified by its number
+        # without a key, a call is identified by its External id
         return replace(outer, key=call[1] if call[1] != "None" else f"call {_external_id(event)}")
     if file := _kernel_file(args):
         return replace(outer, file=file, configuration=_describe_configuration(args))

@@ -174,8 +174,8 @@ def _graph_pane(graph: Graph, number: int, suffix: str) -> Listing:
 
 
 def _kernel_pane(kernel: Kernel, read: ReadGraph, number: int) -> Listing:
-    """Make the pane of a kernel. Its first line is linked to the nodes that it computes, since the
-    log does not say which of its lines computes which of them.
+    """Make the pane of a kernel. The first line is linked to all nodes that the kernel computes,
+    because the log does not say which line computes which node.
     """
     if kernel.category == "extern":
         by_line = {n: links.node_keys_of_graph(keys, number) for n, keys in kernel.links.items()}

@@ -227,7 +227,7 @@ class JobStages:
 @kind("job")
 @dataclass(frozen=True)
 class Job:
-    """A job that was read from the place `title`. `findings` are sorted by cost, the dearest first;
+    """A job that was read from the place `title`. `findings` are sorted by cost, the highest first;
     `remarks` say what could not be read and what was assumed. `stages` are the stages of its
     compiles, and `machine_code` those of kernels from their source down to instructions; both are
     empty unless they were asked for.

@@ -192,7 +192,7 @@ class Report(Artifact):
     to eager's. `own` is set if the function compiles its parts itself and was run unchanged.
     `cachings` are the cache lookups of its graphs, and `checkpoints` are the recomputed values of
     its backwards. `cost` is the least cost of a call; None if the device's rates are not known.
-    `findings` are sorted by cost, the dearest first.
+    `findings` are sorted by cost, the highest first.
     """
 
     calls: tuple[str, ...] = ()

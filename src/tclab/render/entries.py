@@ -35,8 +35,8 @@ _PADDING = 3
 _SHORT_NAME = 16
 #: Rows that a long table shows at first. A table is long with more than twice as many rows.
 _ROWS_AT_FIRST = 50
-#: A cell of more than _LONG characters is placed below its row, across all columns but the first,
-#: because in a column it would be as tall as a page. A line there has _LONG_LINE characters.
+#: A cell of more than _LONG_CELL characters is placed below its row, across all columns but the
+#: first, because in a column it would be as tall as a page. A line there has _LONG_LINE characters.
 _LONG_CELL, _LONG_LINE = 100, 90
 #: Characters in a line on a phone, where each row is a block.
 _PHONE_WIDTH = 22
@@ -149,7 +149,7 @@ def _draw_row(
     column_widths = list(widths.values())
     link_lines = _count_lines(["\n".join(words for _, words in links)], column_widths[-1:])
     short = ["" if _is_long(text) else text for text in row]
-    # The line of a link is a quarter higher than a line of text.
+    # The line of a link is a quarter taller than a line of text.
     lines = max(_count_lines(short, column_widths[: len(row)]), link_lines + (link_lines + 2) // 4)
     lines += sum(_count_lines([text], [_LONG_LINE]) for text in row if _is_long(text))
     height = f"--lines:{lines};" if lines > 1 else ""

@@ -29,8 +29,8 @@ _CONTROL |= dict.fromkeys((65534, 65535), 65533)
 _CONTROL |= dict.fromkeys((*range(8234, 8239), *range(8294, 8298)), 65533)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NEWLINE = re.compile("\r\n?")
-#: What `clean` and `esc` change. Most texts have none of it, and to search for it is much faster
-#: than `str.translate`.
+#: The characters that `clean` and `esc` replace. Most texts have none of them, and a search
+#: for them is much faster than `str.translate`.
 _UNCLEAN = re.compile(f"[{re.escape(''.join(map(chr, _CONTROL)))}\ud800-\udfff]")
 
 #: The ampersand comes first, since the other entities have one.

@@ -59,7 +59,7 @@ class Side:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The findings of the compile, the dearest first."""
+        """The findings of the compile, the highest cost first."""
         return self.result.report.findings if self.result.report else ()
 
     @property

@@ -37,7 +37,7 @@ _EAGER_DRAWS = (
 _PYTHON_NUMBERS = "Dynamo computes some numbers of Python as tensors of float32"
 #: The number of float64 runs with rounding noise: at first, and before a difference is reported.
 #: More runs are needed then, because in few runs the noise of an element can cancel by chance.
-_NOISY, _MORE_NOISY = 2, 12
+_FIRST_NOISY_RUNS, _FINAL_NOISY_RUNS = 2, 12
 
 
 @dataclass
@@ -90,7 +90,8 @@ class Comparison:
             return False
         if not compare_observations(eager, observed).differences:
             return True
-        return not compare_observations(eager, observed, self.reference(_NOISY)).differences
+        reference = self.reference(_FIRST_NOISY_RUNS)
+        return not compare_observations(eager, observed, reference).differences
 
     def raising_operator(self) -> operators.Operator | None:
         """Return the operator on which Inductor raises when it compiles these calls; None if no
@@ -115,7 +116,7 @@ class Comparison:
             return _make_equal_agreement(compare_observations(eager, self.observed))
         if compare_observations(eager, self.eager_again(), NO_REFERENCE).differences:
             return Agreement(RANDOM, reason="two eager runs with the same seed differ, too")
-        for noisy_runs in (_NOISY, _MORE_NOISY):
+        for noisy_runs in (_FIRST_NOISY_RUNS, _FINAL_NOISY_RUNS):
             reference = self.reference(noisy_runs)
             found = compare_observations(eager, self.observed, reference)
             if not found.differences:

@@ -118,8 +118,8 @@ class _BackwardPass:
             buffer[number] = gradient if old is None else old + gradient
 
     def _push(self, node: Node) -> None:
-        """Queue a node. Accumulators of leaves run first, then the other nodes by falling sequence
-        number.
+        """Queue a node. Accumulators of leaves run first, then the other nodes, the highest
+        sequence number first.
         """
         self.order += 1
         rank = -(1 << 64) if _is_leaf(node) else -node._sequence_nr()

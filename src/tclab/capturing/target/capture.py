@@ -128,7 +128,7 @@ def capture_for(
     assume: Mapping[str, str] | None = None,
     most_lines: int | None = None,
 ) -> TargetCapture:
-    """Compile `fn` for `target` as each of `calls` asks, and run it on the CPU.
+    """Call `fn` with each of `calls`. It is compiled for `target`; the CPU computes the results.
 
     A choice that the GPU would make by timing gets the answer measured on such a GPU, or else the
     likely answer; kernels that depend on it are marked. `assume` overrides the answer: ``{"pad":

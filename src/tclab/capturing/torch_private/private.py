@@ -20,8 +20,8 @@ from typing import Any
 TRITON = "triton 3.6 3.7 3.8 3.9"
 _TORCH = "torch 2.11 2.12 2.13 2.14 2.15"
 
-_OURS = Path(__file__).parents[2]
-_TABLES = "capturing/torch_private/"
+_PACKAGE_FOLDER = Path(__file__).parents[2]
+_TABLES_FOLDER = "capturing/torch_private/"
 
 # GraphLowering.run
 _DOTTED = re.compile(r"\w+(\.\w+)*")
@@ -55,13 +55,13 @@ class Private:
             return False
         return True
 
-    def files(self, folder: Path = _OURS) -> str:
+    def files(self, folder: Path = _PACKAGE_FOLDER) -> str:
         """Return the files of tclab that use the name, joined with commas; files with tables come
         first.
         """
         files = {p.relative_to(folder).as_posix(): p for p in sorted(folder.rglob("*.py"))}
         users = [name for name, path in files.items() if self._is_named_in(path)]
-        return ", ".join(sorted(users, key=lambda name: not name.startswith(_TABLES)))
+        return ", ".join(sorted(users, key=lambda name: not name.startswith(_TABLES_FOLDER)))
 
     def _is_named_in(self, path: Path) -> bool:
         """Return whether one statement of the file has all parts of the name, and some statement

@@ -38,7 +38,7 @@ def main() -> None:
     measure_request: MeasureRequest = pickle.load(sys.stdin.buffer)
     os.chdir(measure_request.folder)
     try:
-        with _make_calls(measure_request) as run:
+        with _load_calls(measure_request) as run:
             send(_prepare(run))
             while True:
                 send(_answer(run, pickle.load(sys.stdin.buffer)))
@@ -58,7 +58,7 @@ def _answer(run: Callable[[], None], request: object) -> Round | PassProfile:
 
 
 @contextmanager
-def _make_calls(measure_request: MeasureRequest) -> Iterator[Callable[[], None]]:
+def _load_calls(measure_request: MeasureRequest) -> Iterator[Callable[[], None]]:
     """Import the reader's file, and yield a function that makes all calls once."""
     import torch
 

@@ -71,7 +71,7 @@ def _run(
     if remedy.rebound:
         bind_anew(fn)
     if remedy.called_before or remedy.blocks:
-        _make_calls(fn, named_subject.calls())
+        _run_calls(fn, named_subject.calls())
     if remedy.blocks:
         blocks.compile_each(checkpointed)
     calls = [
@@ -163,7 +163,7 @@ def count_compiles(capture: Capture) -> dict[str, int]:
 # --------------------------------------------------------------------------- the changes
 
 
-def _make_calls(fn: Callable[..., object], calls: list[Call]) -> None:
+def _run_calls(fn: Callable[..., object], calls: list[Call]) -> None:
     for call in calls:
         fn(*call.args, **call.kwargs)
 

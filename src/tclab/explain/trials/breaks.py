@@ -23,8 +23,7 @@ from tclab.model import Break, Breaks
 SETTING = re.compile(r"torch\._dynamo\.(?:config\.)?(?P<name>\w+)(?: ?= ?|` to `)True")
 #: The setting whose value is a set of functions; trials pass print.
 _PRINTS = "reorderable_logging_functions"
-#: PyTorch's number for the break after a failure of the backend, with which the frame runs in
-#: eager.
+#: PyTorch's number for the break after the backend has failed; the frame then runs in eager.
 _BACKEND = "GB0219"
 #: PyTorch's number for a call of torch._dynamo.graph_break().
 _EXPLICIT = "GB0025"

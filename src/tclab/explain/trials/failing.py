@@ -112,7 +112,7 @@ def _diagnose_stage(runner: TrialRunner, place: str, stage: str, workaround: str
     tried: list[str] = []
     for remedy in remedies:
         result = runner.run(remedy)
-        if result and not result.error and _compiles_more(remedy, result):
+        if result and not result.error and _compiles_something(remedy, result):
             cause = ": Inductor's fusion is at fault, and not your code" * (remedy is _NO_FUSION)
             way = f"{remedy.description}{cause}. Tried: it compiles"
             return Diagnosis(stage, way, tuple(tried))
@@ -122,9 +122,9 @@ def _diagnose_stage(runner: TrialRunner, place: str, stage: str, workaround: str
     return Diagnosis(stage, workaround, tuple(tried))
 
 
-def _compiles_more(remedy: Remedy, result: TrialResult) -> bool:
-    """Return whether something is compiled with a remedy. If the remedy leaves a function to
-    Python, only the user's other functions count.
+def _compiles_something(remedy: Remedy, result: TrialResult) -> bool:
+    """Return whether something is compiled with a remedy. If the remedy disables the compiler for a
+    function, only compiles of the user's functions count.
     """
     if not remedy.disables:
         return bool(result.compiles)
@@ -192,8 +192,8 @@ def find_working_order(runner: TrialRunner, place: str) -> str:
 
 
 def advise_keeping_object(runner: TrialRunner, *, method: bool) -> str:
-    """Return the way to compile in which the compiled object keeps its identity and class; '' if
-    none works.
+    """Return advice on how to compile so that the compiled object keeps its identity and class; ''
+    if no way works.
     """
     idle = ""
     for remedy in rewrites.rebind_compiled_methods(read_file(runner)) if method else kept_modules():

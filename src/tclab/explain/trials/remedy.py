@@ -34,7 +34,7 @@ class Remedy:
     results of the unchanged file. If `halved`, the operator on which Inductor raises is searched
     for. If `blocks`, each module that is passed to torch.utils.checkpoint is compiled, and the
     whole function is not.
-    A remedy that `disables` leaves a function to Python.
+    A remedy that `disables` turns the compiler off for one function.
     """
 
     description: str = ""

@@ -16,7 +16,7 @@ _MOST_PLACES = 4
 
 
 def html(findings: Sequence[Finding], options: Options) -> Html:
-    """Return the findings as a numbered list, the dearest first; '' if there are none."""
+    """Return the findings as a numbered list, the highest cost first; '' if there are none."""
     if not findings:
         return NOTHING
     items = [_draw_finding(each, options) for each in findings]

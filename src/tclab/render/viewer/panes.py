@@ -35,8 +35,8 @@ class Panes:
 
     @cached_property
     def _origin_cache(self) -> dict[tuple[int, int, int], tuple[Place, ...]]:
-        """A cache: (join, pane, most) → the first origins that the join gives to lines of the
-        pane.
+        """A cache: (number of a join, pane, most origins) → the first origins that the join gives
+        to lines of the pane. `closure` says what a join is.
         """
         return {}
 

@@ -193,8 +193,8 @@ def _sentence_table(
 
 
 def _list_environments(opened_book: book.Book, snippet: str, name: str) -> list[str]:
-    """Return the environments where the claim held, and those to which the claim does not apply,
-    each of the latter with the reason.
+    """Return the environments where the claim held. The environments to which the claim does not
+    apply are included, each with the reason: ``cpu-torch2.11: only torch >= 2.12``.
     """
     from tclab.site.pages import claim_checks
 

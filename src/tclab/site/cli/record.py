@@ -50,14 +50,14 @@ def record(
 ) -> None:
     """Run snippets on this machine and keep the results in records/ENVIRONMENT/.
 
-    For machines that others lack. ENVIRONMENT names this one, for example h200-torch2.13.
-    Without names: every snippet that needs a GPU, and all that ENVIRONMENT already has.
-    Nothing else writes recorded runs. Commit what it wrote: plain files, each with the PyTorch,
-    the device and the day it came from. A failed run is reported and not recorded; the former
-    recording stays.
+    This is for machines that other people do not have. ENVIRONMENT names this machine, for
+    example h200-torch2.13. Without names of snippets, it runs every snippet that needs a GPU,
+    and all that ENVIRONMENT already has. Only this command writes recorded runs. Commit the
+    files that it wrote: each says from which PyTorch, device and day it is. A failed run is
+    reported and not recorded; the former recording stays.
 
-    Where click and rich are missing, python -m tclab record does the same with what PyTorch
-    itself brings.
+    Where click and rich are missing, python -m tclab record does the same, and needs only the
+    packages that come with PyTorch.
 
     \b
     Examples:

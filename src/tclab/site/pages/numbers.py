@@ -42,7 +42,7 @@ def _is_empty(cell: object) -> bool:
     return cell is None or (isinstance(cell, str) and not cell.strip(_BLANK))
 
 
-#: Characters that stand in a cell for no value, beside white space.
+#: White space and dashes. A cell that has only these characters has no value.
 _BLANK = " \t\n-–—\N{NO-BREAK SPACE}\N{ZERO WIDTH SPACE}"
 
 

@@ -1,4 +1,4 @@
-"""Define a page while it is rendered, and the block of the page that runs at this moment."""
+"""Define the state of a page during its rendering, and the block that is running."""
 
 from __future__ import annotations
 

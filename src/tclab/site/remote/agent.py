@@ -210,14 +210,14 @@ def _kill(pid: int) -> None:
         time.sleep(0.01)  # the keeper has ended already, which the pool will report
 
 
-_output_fd = 1  # file descriptor of the lines to the host
+_output_fd = 1  # the file descriptor to which `_write_line` writes
 
 
 def main(argv: list[str]) -> None:
     """Run jobs of one tree."""
     global _output_fd
     _output_fd = os.dup(1)
-    os.dup2(2, 1)  # other output goes to stderr, so that it does not mix with the lines
+    os.dup2(2, 1)  # other output goes to stderr, so that the host reads only our lines
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # on Ctrl-C the client decides what ends
     root, cache, width, mode = Path(argv[0]), Path(argv[1]), int(argv[2]), argv[3]
     paths.set_temporary_folder()

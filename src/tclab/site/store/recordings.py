@@ -1,4 +1,4 @@
-"""Read and write recordings: runs from machines that others lack, committed under
+"""Read and write recordings: runs from machines that other people do not have, committed under
 ``records/<environment>/``.
 
 A recording is fresh while its snippet, the local files that the snippet imports, and the

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-#: Further modes beside EAGER, DEFAULT and GRAPHS of the model.
+#: Modes in addition to EAGER, DEFAULT and GRAPHS of `tclab.model`.
 AUTOTUNE = "max-autotune"
 DESCENT = "coordinate-descent"
 DYNAMIC = "dynamic"

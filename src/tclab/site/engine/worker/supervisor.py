@@ -42,9 +42,9 @@ _LAST_WORDS_SECONDS = 2.0  # seconds that a snippet gets to write its line befor
 # limit
 _FEW_WORDS_SECONDS = 0.2
 _PAUSE_FACTOR = 4  # after a slow check, pause this many times as long as the check took
-_FAR_OVER = 1.5  # a process above this multiple of its memory limit gets _FEW_WORDS at most
+_FAR_OVER = 1.5  # above this multiple of its memory limit a process gets at most _FEW_WORDS_SECONDS
 _LEAVE_SECONDS = 4.0  # seconds for the keepers to end their snippets after the runner has left
-_MAXRSS = 1 if sys.platform == "darwin" else 1024  # bytes in the unit of ru_maxrss
+_MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes per unit of ru_maxrss
 
 
 class FileCount:
@@ -268,7 +268,7 @@ class Supervisor:
                 return
             if pid == 0:
                 return
-            yield pid, usage.ru_maxrss * _MAXRSS
+            yield pid, usage.ru_maxrss * _MAXRSS_UNIT
 
     def _end_jobs(self) -> None:
         """Make every keeper end its snippet; after a while, kill the remaining processes."""

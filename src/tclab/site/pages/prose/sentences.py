@@ -19,7 +19,8 @@ from tclab.errors import PageError
 from tclab.site.pages.prose.markdown import MarkdownText
 
 _PARAGRAPH = re.compile(r"\n(?=\n)")  # the end of a paragraph
-#: The end of a sentence, of a bound sentence, or of a line that ends a paragraph, an item or a row.
+#: The end of a sentence, of a sentence in a link, or of a line that ends a paragraph, an item or a
+#: row.
 _SENTENCE_END = re.compile(r"[.!?](?:\]\([^()\s]*\))?\s+(?=[A-Z`*\[])|\n")
 _CLAIMS = re.compile(r"\]\(claim:(?P<refs>[^()]*)\)")
 _REF = re.compile(r"(?P<snippet>[a-z0-9_]+/[a-z0-9_]+)#(?P<claim>[a-z0-9-]+)")

@@ -29,13 +29,13 @@ class Attention(nn.Module):
         self.value = nn.Linear(width, groups * size, bias=bias)
         self.out = nn.Linear(width, width, bias=bias)
 
-    def forward(self, x: torch.Tensor, turn: Any = None) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, rotation: Any = None) -> torch.Tensor:
         batch, tokens, width = x.shape
         query = self.query(x).view(batch, tokens, self.heads, -1).transpose(1, 2)
         key = self.key(x).view(batch, tokens, self.groups, -1).transpose(1, 2)
         value = self.value(x).view(batch, tokens, self.groups, -1).transpose(1, 2)
-        if turn is not None:
-            query, key = rotate_positions(query, *turn), rotate_positions(key, *turn)
+        if rotation is not None:
+            query, key = rotate_positions(query, *rotation), rotate_positions(key, *rotation)
         repeats = self.heads // self.groups
         key, value = key.repeat_interleave(repeats, 1), value.repeat_interleave(repeats, 1)
         mixed = functional.scaled_dot_product_attention(query, key, value, is_causal=self.causal)
@@ -85,8 +85,8 @@ class DecoderLayer(nn.Module):
         self.gate, self.up = (nn.Linear(width, inner, bias=False) for _ in range(2))
         self.down = nn.Linear(inner, width, bias=False)
 
-    def forward(self, x: torch.Tensor, turn: Any) -> torch.Tensor:
-        x = x + self.attention(self.norm1(x), turn)
+    def forward(self, x: torch.Tensor, rotation: Any) -> torch.Tensor:
+        x = x + self.attention(self.norm1(x), rotation)
         y = self.norm2(x)
         return x + self.down(functional.silu(self.gate(y)) * self.up(y))
 
@@ -102,9 +102,9 @@ class Decoder(nn.Module):
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
         angles = torch.outer(torch.arange(tokens.shape[1], device=tokens.device), self.rates)
-        x, turn = self.words(tokens), (angles.cos(), angles.sin())
+        x, rotation = self.words(tokens), (angles.cos(), angles.sin())
         for layer in self.layers:
-            x = layer(x, turn)
+            x = layer(x, rotation)
         return self.head(self.norm(x))
 
 

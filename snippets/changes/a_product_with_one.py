@@ -1,0 +1,48 @@
+"""What a compiled `x * 1` returns: a new tensor as in eager, or `x` itself.
+
+Each function is compiled with Inductor and called once. *The same memory* is asked of the pointers
+of argument and result; then the result is written to, and the argument is looked at.
+"""
+
+import torch
+
+import tclab
+
+functions = {
+    "x * 1": lambda x: x * 1,
+    "x + 0": lambda x: x + 0,
+    "x / 1": lambda x: x / 1,
+    "x - 0": lambda x: x - 0,
+    "x.clone()": lambda x: x.clone(),
+}
+
+
+def outcome(fn):
+    """Whether the result has the memory of the argument; the argument after a write to it."""
+    x = torch.ones(8)
+    y = fn(x)
+    shares = y.data_ptr() == x.data_ptr()
+    y.add_(1)
+    return shares, x[0].item()
+
+
+eager = {text: outcome(fn) for text, fn in functions.items()}
+compiled = {text: outcome(torch.compile(fn)) for text, fn in functions.items()}
+columns = ("function", "eager shares memory", "compiled shares memory", "x[0] after result.add_(1)")
+rows = [(text, str(eager[text][0]), str(compiled[text][0]), compiled[text][1])
+        for text in functions]  # fmt: skip
+tclab.show(tclab.Table("An operation that changes no value", "outcomes", columns, rows))
+
+# claim: in-eager-each-is-new
+assert all(of == (False, 1.0) for of in eager.values())
+# claim: a-clone-is-new
+assert compiled["x.clone()"] == (False, 1.0)
+identities = [of for text, of in compiled.items() if text != "x.clone()"]
+if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 14):
+    # claim: compiled-each-is-new, torch < 2.14
+    assert all(of == (False, 1.0) for of in identities)
+else:
+    # claim: compiled-it-is-x, torch >= 2.14
+    assert compiled["x * 1"][0]
+    # claim: a-write-into-it-changes-x, torch >= 2.14
+    assert compiled["x * 1"][1] == 2.0
