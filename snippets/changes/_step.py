@@ -51,6 +51,37 @@ def grown(step: Step) -> list[str]:
     return list(dict.fromkeys(row[0] for row in sorted(more, key=lambda row: row[1] / row[2])))
 
 
+def shrunk(step: Step) -> set[str]:
+    """What plans less memory than before."""
+    every = (row for part in step.parts.values() for row in part.memory)
+    return {name for name, old, new in every if new < old}
+
+
+def moving(step: Step) -> dict[str, tuple[int, int]]:
+    """Corpus → how many of its functions or models have numbers that may move, of how many."""
+    names: dict[str, tuple[set[str], set[str]]] = {}
+    for (corpus, _), part in step.parts.items():
+        some, every = names.setdefault(corpus, (set(), set()))
+        some.update(each.before.name for each in part.possibly_different)
+        every.update(each.before.name for each in part.pairs)
+    return {corpus: (len(some), len(every)) for corpus, (some, every) in names.items()}
+
+
+def kernels_of_models(step: Step) -> tuple[int, int]:
+    """The number of kernels of all models, before and after."""
+    every = [pair for key, part in step.parts.items() if key[0] == "models"
+             for pair in part.kernels]  # fmt: skip
+    return sum(bool(pair.old) for pair in every), sum(bool(pair.new) for pair in every)
+
+
+def breaks(step: Step) -> dict[str, int]:
+    """How many graph breaks are "new" and how many "gone"."""
+    counts = {"new": 0, "gone": 0}
+    for number, _, which in tables.breaks(step).rows:
+        counts[which] += number
+    return counts
+
+
 def bodies(step: Step, name: str) -> list[str]:
     """The kernels of a function for an H200, under each of the two releases as one text."""
     versions = step.before.compiles, step.after.compiles

@@ -42,8 +42,8 @@ tclab.show(
     tclab.Table(
         "From one version to the next",
         "steps",
-        ("from", "kernels that differ", "of", "for no known cause",
-         "compiles whose numbers may move", "more memory planned"),
+        ("from", "kernels that differ", "kernels compared", "cause not known",
+         "functions and models whose numbers may move", "that plan more memory"),
         rows,
     )
 )  # fmt: skip
@@ -52,7 +52,7 @@ tclab.show(
     tclab.Table(
         "Kernels with rand4x or randn4x",
         "rand4x",
-        ("PyTorch", "kernels with it", "of"),
+        ("PyTorch", "kernels with it", "kernels"),
         patterns,
     )
 )

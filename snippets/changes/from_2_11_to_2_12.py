@@ -5,7 +5,7 @@ there.
 """
 # tclab: reads=records/versions/torch2.11.json,records/versions/torch2.12.json
 
-from _step import grown, step_to
+from _step import breaks, grown, moving, step_to
 
 step = step_to("2.11", "2.12")
 
@@ -28,3 +28,7 @@ assert grown(step)[:2] == ["text/clip", "products/conv_bn_relu_pool"] and len(gr
 clip = next(row for part in step.parts.values() for row in part.memory if row[0] == "text/clip")
 # claim: clip-plans-half-more
 assert clip[2] > 1.5 * clip[1]
+# claim: whose-numbers-may-move
+assert moving(step) == {"functions": (18, 105), "models": (10, 13)}
+# claim: as-many-breaks
+assert breaks(step) == {"new": 6, "gone": 6}

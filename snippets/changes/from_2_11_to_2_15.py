@@ -5,7 +5,7 @@ there.
 """
 # tclab: reads=records/versions/torch2.11.json,records/versions/torch2.15.json
 
-from _step import bodies, grown, step_to
+from _step import bodies, breaks, grown, kernels_of_models, moving, step_to
 
 step = step_to("2.11", "2.15")
 
@@ -32,3 +32,10 @@ clip = next(row for part in step.parts.values() for row in part.memory if row[0]
 assert clip[2] > 1.5 * clip[1]
 # claim: a-batch-norm-takes-another-root
 assert ["rsqrt" in each for each in bodies(step, "reductions/batch_norm_eval")] == [False, True]
+# claim: whose-numbers-may-move
+assert moving(step) == {"functions": (34, 105), "models": (13, 13)}
+# claim: fewer-breaks
+assert breaks(step) == {"new": 1, "gone": 9}
+old, new = kernels_of_models(step)
+# claim: models-have-fewer-kernels
+assert new < old

@@ -5,7 +5,7 @@ there.
 """
 # tclab: reads=records/versions/torch2.12.json,records/versions/torch2.13.json
 
-from _step import grown, step_to
+from _step import breaks, grown, kernels_of_models, moving, shrunk, step_to
 
 step = step_to("2.12", "2.13")
 
@@ -23,3 +23,16 @@ assert "cache" in most.form.name and not most.form.can_move_numbers
 assert all(10 * part.unnamed <= len(part.kernels) for part in step.parts.values())
 # claim: no-model-plans-more
 assert grown(step) == ["reductions/softmax_columns"]
+# claim: whose-numbers-may-move
+assert moving(step) == {"functions": (18, 106), "models": (12, 13)}
+# claim: t5-plans-less
+assert shrunk(step) == {"text/t5"}
+# claim: fewer-breaks
+assert breaks(step) == {"new": 0, "gone": 16}
+old, new = kernels_of_models(step)
+# claim: models-have-fewer-kernels
+assert new < old
+causes = [cause for part in step.parts.values() for cause in part.causes]
+fusions = [each.form for each in causes if each.form.title == "another fusion or decomposition"]
+# claim: some-fuse-other-operators
+assert fusions and all(form.can_move_numbers for form in fusions)

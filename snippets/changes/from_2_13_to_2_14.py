@@ -5,7 +5,7 @@ there.
 """
 # tclab: reads=records/versions/torch2.13.json,records/versions/torch2.14.json
 
-from _step import bodies, step_to
+from _step import bodies, breaks, grown, kernels_of_models, moving, shrunk, step_to
 
 step = step_to("2.13", "2.14")
 
@@ -29,3 +29,12 @@ assert all(10 * part.unnamed <= len(part.kernels) for part in step.parts.values(
 assert MAXIMUM in titles
 # claim: a-batch-norm-takes-another-root
 assert ["rsqrt" in each for each in bodies(step, "reductions/batch_norm_eval")] == [False, True]
+# claim: whose-numbers-may-move
+assert moving(step) == {"functions": (12, 106), "models": (13, 13)}
+# claim: nothing-plans-more
+assert (len(grown(step)), shrunk(step)) == (0, {"training/llama"})
+# claim: the-same-breaks
+assert breaks(step) == {"new": 0, "gone": 0}
+old, new = kernels_of_models(step)
+# claim: models-have-as-many-kernels
+assert new == old

@@ -5,7 +5,7 @@ there.
 """
 # tclab: reads=records/versions/torch2.14.json,records/versions/torch2.15.json
 
-from _step import step_to
+from _step import breaks, kernels_of_models, moving, step_to
 
 step = step_to("2.14", "2.15")
 
@@ -22,3 +22,10 @@ assert not any(pair.other_operators for pair in functions.pairs)
 assert all(10 * part.unnamed <= len(part.kernels) for part in step.parts.values())
 # claim: the-same-memory
 assert not any(part.memory for part in step.parts.values())
+# claim: whose-numbers-may-move
+assert moving(step) == {"functions": (4, 106), "models": (5, 13)}
+# claim: as-many-breaks
+assert breaks(step) == {"new": 1, "gone": 1}
+old, new = kernels_of_models(step)
+# claim: models-have-fewer-kernels
+assert new < old

@@ -22,6 +22,7 @@ EXPECTED = {
     "maximum_with_a_helper": {MAXIMUM},
     "negative_index": {"an index that may count from the end, and one that may not"},
     "normal_random_numbers": {"`triton_helpers.rand4x` and `tl.rand`"},
+    "numerator": {"a numerator that is an integer, and one that is float32"},
     "padding": {"a padding that is chosen, and one that the load fills in"},
     "product_and_sum": {"a product and a sum, and `tl.fma`"},
     "random_numbers": {"`triton_helpers.rand4x` and `tl.rand`"},
@@ -162,7 +163,7 @@ def test_a_hint_for_the_cache_moves_no_number() -> None:
     old = "def kernel(ptr_0, ptr_1):\n    tl.store(ptr_1 + 0, tl.load(ptr_0 + 0, None), None)\n"
     new = old.replace("None)", "None, eviction_policy='evict_first')", 1)
     (found,) = grouped(kernel(old), kernel(new)).values()
-    assert (found.form.name, found.form.numbers) == ("a hint what the cache lets go first", "no")
+    assert (found.form.name, found.form.numbers) == ("a hint for the cache, what to drop", "no")
 
 
 def test_values_in_another_order_are_the_same_operations() -> None:
@@ -189,7 +190,7 @@ def test_a_name_with_two_values_is_read_where_it_stands() -> None:
         ({"registers": 40}, "the same code, and another Triton's instructions"),
         ({"spilled": 8}, "the same code, and another Triton's instructions"),
         ({"configuration": "XBLOCK=64"}, "another configuration"),
-        ({"launch": {"size_hints": "{'x': 64}"}}, "what the heuristics read beside the code"),
+        ({"launch": {"size_hints": "{'x': 64}"}}, "metadata of the kernel, such as sizes"),
     ],
 )
 def test_what_stands_beside_equal_code(change: dict[str, object], name: str) -> None:

@@ -9,7 +9,7 @@ from tclab.compare.flow import Flow, Operation, Rule
 from tclab.compare.rewritings import EXTREMA, OlderCall
 
 #: The ways in which a cause can change results, from the least to the most harmful one.
-NO, BY_TRITON, NAN = "no", "not by PyTorch's code", "of a row with NaN"
+NO, BY_TRITON, NAN = "no", "not by PyTorch's code", "inside of a row with NaN"
 LAST_BITS, UNKNOWN, YES = "the last bits", "not known", "yes"
 NUMERIC_EFFECTS = (NO, BY_TRITON, NAN, LAST_BITS, UNKNOWN, YES)
 
@@ -65,6 +65,8 @@ FORMS = (
          "numbers where the offsets of a block do not follow each other"),
     Form("a reciprocal of a root and `libdevice.rsqrt`", rules.replace_reciprocal_root, LAST_BITS,
          speed="one operation for two"),
+    Form("a numerator that is an integer, and one that is float32", rules.convert_numerator,
+         note="Triton makes it float32 before it divides"),
     Form("a product and a sum, and `tl.fma`", rules.expand_fma, LAST_BITS,
          note="it is rounded once, not twice, where Triton has not joined the two already"),
     Form("`max2` and `fmax2` in the online softmax",
@@ -84,7 +86,7 @@ FORMS = (
          speed="a choice more for each element"),
     Form("a barrier between loads and stores", rules.drop_barrier,
          speed="threads of a block wait there"),
-    Form("a hint what the cache lets go first", rules.drop_eviction_hint,
+    Form("a hint for the cache, what to drop", rules.drop_eviction_hint,
          speed="what stays in the cache"),
     Form("a product with 1.0, and none", rules.drop_factor_one),
     Form("the online softmax's switch for signed zeros, which is off",
@@ -112,7 +114,7 @@ ONLINE = Form("a softmax in one pass over the row, and in two", numbers=UNKNOWN,
               note="the sum is added up in another order")  # fmt: skip
 RESIZED = Form("the same operators over other sizes", numbers=UNKNOWN,
                note="the work was cut into kernels elsewhere")  # fmt: skip
-LAUNCH = Form("what the heuristics read beside the code", numbers=UNKNOWN,
+LAUNCH = Form("metadata of the kernel, such as sizes", numbers=UNKNOWN,
               speed="other sizes or alignments can give another configuration")  # fmt: skip
 CONFIGURED = Form("another configuration", numbers=UNKNOWN, speed="other blocks, warps or stages",
                   note="in other blocks a reduction adds in another order")  # fmt: skip

@@ -50,6 +50,18 @@ def replace_reciprocal_root(
     )
 
 
+def convert_numerator(flow: Flow, operation: Operation, operands: tuple[int, ...]) -> int | None:
+    """Replace the integer in ``1 / tl.sqrt_rn(x)`` by ``1.0``, as Triton does before it divides."""
+    if operation.name != "Div" or flow.nodes[operands[1]][0].name != "tl.sqrt_rn":
+        return None
+    full, below = flow.nodes[operands[0]]
+    if full != Operation("tl.full") or not _is_constant(flow, operands[0], 1):
+        return None
+    one = flow.make_exactly(Operation("Constant", ("1.0", "None"), 1.0))
+    dtype = flow.make_exactly(Operation("tl.float32"))
+    return flow.make(operation, flow.make_exactly(full, below[0], one, dtype), operands[1])
+
+
 def drop_factor_one(flow: Flow, operation: Operation, operands: tuple[int, ...]) -> int | None:
     """Replace ``x * 1.0`` by ``x``."""
     rest = [each for each in operands if not _is_constant(flow, each, 1.0)]

@@ -19,8 +19,8 @@ def levels(step: Step) -> Table:
     return Table(
         title="Kernels of both, by how far they agree",
         name="levels",
-        columns=("compiled", "each has", "kernels", SAME_TEXT, SAME_BODY, REWRITTEN, DIFFERS,
-                 "on one side", "with a cause", "no cause known"),
+        columns=("what, for", "compiled", "kernels", SAME_TEXT, SAME_BODY, REWRITTEN, DIFFERS,
+                 "in one version only", "cause known", "cause not known"),
         rows=tuple(_count_levels(key, part) for key, part in step.parts.items()),
     )  # fmt: skip
 
