@@ -43,6 +43,6 @@ if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 14):
     assert all(of == (False, 1.0) for of in identities)
 else:
     # claim: compiled-it-is-x, torch >= 2.14
-    assert compiled["x * 1"][0]
+    assert len(identities) == 4 and all(shares for shares, _ in identities)
     # claim: a-write-into-it-changes-x, torch >= 2.14
-    assert compiled["x * 1"][1] == 2.0
+    assert all(changed == 2.0 for _, changed in identities)
