@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from tclab.capturing.machine_code import triton
 from tclab.capturing.machine_code.foreign import check_source
+from tclab.cli import terminal
 from tclab.cli.command import tclab
 from tclab.errors import BadRequest, CaptureError
 from tclab.jobs import inputs, machine_code, open_job
@@ -58,6 +59,9 @@ def triton_poi_fused_relu_0(in_ptr0, out_ptr0, xnumel, XBLOCK : tl.constexpr):
 """
 LOAD = "tl.load(in_ptr0 + (x0), xmask)"
 HELPER = "@triton.jit\ndef add(a, b):\n    return a + b\n\n"
+WITH_HELPER = SOURCE.replace("@triton_heuristics", HELPER + "@triton_heuristics").replace(
+    LOAD, f"add({LOAD}, 1)"
+)
 #: What stands in the kernel's file → what a hostile file has there.
 HOSTILE = {
     "a statement": (
@@ -95,7 +99,8 @@ HOSTILE = {
     "unpacked arguments": (LOAD, "tl.load(in_ptr0, **xmask)"),
     "a function twice": ("@triton_heuristics", HELPER + HELPER + "@triton_heuristics"),
     "a name of Python's": (
-        "@triton_heuristics", HELPER.replace("add", "__builtins__") + "@triton_heuristics"
+        "@triton_heuristics",
+        HELPER.replace("add", "__builtins__") + "@triton_heuristics",
     ),
     "another encoding": ("\nimport triton\n", "# -*- coding: utf-7 -*-\nimport triton\n"),
     "another alphabet": ("x0 = xindex", "\u00aa = x0 = xindex"),
@@ -149,8 +154,7 @@ def changed(name: str, file: Path | str) -> str:
 def test_a_kernel_of_inductor_is_accepted() -> None:
     named = check_source(NAME, SOURCE)
     assert {("tl", "load"), ("triton_helpers", "maximum"), ("libdevice", "rsqrt")} <= {*named}
-    reduced = SOURCE.replace("@triton_heuristics", HELPER + "@triton_heuristics").replace(LOAD, f"add({LOAD}, 1)")
-    assert check_source(NAME, reduced)
+    assert check_source(NAME, WITH_HELPER)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -170,6 +174,11 @@ def test_the_configuration_is_the_one_launched_most_often() -> None:
     profile = inputs.Profile("p", [once, twice, twice, event("XBLOCK=1", "many"), {"args": {}}])
     config = Config((("XBLOCK", 256), ("R0_BLOCK", 8)), 4, 2)
     assert read_configurations(profile) == {"cab": config}
+
+
+def test_a_constant_of_many_digits_is_left_out() -> None:
+    profile = inputs.Profile("p", [event("XBLOCK=256,R0_BLOCK=" + "9" * 5000)])
+    assert read_configurations(profile) == {"cab": Config((("XBLOCK", 256),), 4, 2)}
 
 
 def written(folder: Path, *, source: str = SOURCE, events: bool = True) -> Path:
@@ -241,8 +250,7 @@ def test_what_triton_reads_otherwise_is_refused(tmp_path: Path) -> None:
     *answers, compiled_after, with_helper = asked(
         *hostile.values(),
         SOURCE.replace("'*fp32'", "'*fp16'"),
-        SOURCE.replace("@triton_heuristics", HELPER + "@triton_heuristics")
-        .replace(LOAD, f"add({LOAD}, 1)"),
+        WITH_HELPER,
     )  # fmt: skip
     causes = {name: answer.get("cause", "compiled") for name, answer in zip(hostile, answers)}
     wrong = {n: c for n, c in causes.items() if c == "compiled" or HOSTILE_LOADED[n][2] not in c}
@@ -277,6 +285,12 @@ def test_no_escape_of_a_file_reaches_the_terminal(tmp_path: Path) -> None:
     (folder / "a\x1b]0;title\x07.json").write_text("{", encoding="utf-8")
     text = page.text(open_job([folder]))
     assert "\x1b" not in text and "a\u241b]0;title\u2407.json" in text
+
+
+def test_no_escape_of_a_name_is_in_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    terminal.print_error(BadRequest("--stages", "no \x1b]0;title\x07 here", "\x9b31mnext"))
+    message = capsys.readouterr().err
+    assert "\u241b]0;title\u2407" in message and not {"\x1b", "\x9b", "\x07"} & {*message}
 
 
 def test_an_error_without_words_has_its_name() -> None:

@@ -27,7 +27,6 @@ from tclab.model import Chain, Configuration, Kernel, encode, links, slug
 from tclab.targets import Target, get
 from tclab.text.scrub import scrub
 
-
 #: The most bytes of memory, and of a file. Triton works out a constant such as ``'a' * 10**11``.
 _MOST_MEMORY, _MOST_FILE = 8 << 30, 1 << 30
 
@@ -46,6 +45,7 @@ def _chain(name: str, source: str, kernel: Mapping[str, Any], target: Target) ->
     launch = _triton.Config(
         dict(kernel["constants"]), num_warps=kernel["num_warps"], num_stages=kernel["num_stages"]
     )
+
     def check(autotuner: Any) -> None:
         foreign.check_loaded(name, source, autotuner, target.arch)
 

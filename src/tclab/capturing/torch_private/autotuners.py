@@ -63,9 +63,7 @@ def parse_function(autotuner: Any, name: str) -> ast.Module:
     no such function, and AssertionError or SyntaxError if Triton finds no text of one function.
     """
     kernel = autotuner.fn
-    parsed: ast.Module = (
-        kernel if name == kernel.__name__ else kernel.__globals__[name]
-    ).parse()
+    parsed: ast.Module = (kernel if name == kernel.__name__ else kernel.__globals__[name]).parse()
     return parsed
 
 
