@@ -275,7 +275,9 @@ def test_a_module_of_the_working_folder_is_not_imported(
         file.parent.mkdir(exist_ok=True)
         file.write_text(f"open({str(mark)!r}, 'w')\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep + os.environ.get("PYTHONPATH", ""))
+    monkeypatch.setenv(
+        "PYTHONPATH", os.pathsep.join(["", ".", ""]) + os.environ.get("PYTHONPATH", "")
+    )
     (answer,) = asked("import os")
     assert "not compiled, since" in answer["cause"] and not mark.exists()
 

@@ -146,13 +146,14 @@ def _run_child(folder: str, questions: bytes, seconds: float) -> bytes:
     work, temporary = f"{folder}/work", f"{folder}/tmp"
     os.mkdir(work)
     os.mkdir(temporary)
-    parts = [str(_SRC), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    # a relative part would be the working folder, or a folder in it
+    parts = filter(os.path.isabs, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     environment = {
         **os.environ,
         "TORCHINDUCTOR_CACHE_DIR": f"{folder}/inductor",
         "TRITON_CACHE_DIR": f"{folder}/triton",
         "TMPDIR": temporary,
-        "PYTHONPATH": os.pathsep.join(map(os.path.abspath, parts)),
+        "PYTHONPATH": os.pathsep.join([str(_SRC), *parts]),
         "PYTHONSAFEPATH": "1",  # Python 3.10 ignores it, and has the empty folder first
         "PYTHONUTF8": "1",
     }
@@ -165,5 +166,5 @@ def _run_child(folder: str, questions: bytes, seconds: float) -> bytes:
         except subprocess.TimeoutExpired as error:
             return error.stdout or b""
         finally:
-            with suppress(ProcessLookupError):
+            with suppress(ProcessLookupError, PermissionError):
                 os.killpg(child.pid, signal.SIGKILL)
