@@ -59,18 +59,25 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
+def _escape(text: str) -> str:
+    """Escape text that can have names from a file: its markup and its control characters."""
+    from tclab.render.escape import clean  # most commands print no error, and start faster
+
+    return escape(clean(text))
+
+
 def print_error(problem: object) -> None:
     """Print an error on stderr, with its first line marked."""
     head, _, rest = str(problem).partition("\n")
     out = console(stderr=True)
-    out.print(f"[bold red]error:[/] {escape(head)}", soft_wrap=True)
+    out.print(f"[bold red]error:[/] {_escape(head)}", soft_wrap=True)
     if rest:
-        out.print(escape(rest), soft_wrap=True)
+        out.print(_escape(rest), soft_wrap=True)
 
 
 def print_note(text: str) -> None:
     """Print a remark on stderr."""
-    console(stderr=True).print(escape(text), soft_wrap=True)
+    console(stderr=True).print(_escape(text), soft_wrap=True)
 
 
 # <tmp>/work/model.py:12

@@ -1,5 +1,7 @@
 """Compile kernels of a job down to instructions, each with the configuration that a profile of the
-job names. The kernels are compiled in a process of its own, which loads only what Inductor writes.
+job names. The kernels are compiled in a process of its own, with limits on memory and time, which
+loads only what Inductor writes. It starts in an empty folder, since Python could import a module of
+the working folder, where the files of a stranger may lie.
 """
 
 from __future__ import annotations
@@ -7,10 +9,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -124,22 +128,43 @@ def _ask(kernels: Sequence[Mapping[str, object]]) -> Iterator[Mapping[str, Any]]
     """Yield the child's answer for each kernel. A kernel without an answer took too long, or ended
     the child.
     """
+    seconds = _START_SECONDS + _KERNEL_SECONDS * len(kernels)
     with tempfile.TemporaryDirectory(prefix="tclab-") as folder:
-        path = os.pathsep.join(filter(None, (str(_SRC), os.environ.get("PYTHONPATH"))))
-        caches = {"TORCHINDUCTOR_CACHE_DIR": folder, "TRITON_CACHE_DIR": f"{folder}/triton"}
-        environment = {**os.environ, **caches, "PYTHONPATH": path}
-        seconds = _START_SECONDS + _KERNEL_SECONDS * len(kernels)
-        try:
-            done = subprocess.run(
-                [sys.executable, "-m", _CHILD], input=json.dumps(kernels).encode(),
-                capture_output=True, env=environment, timeout=seconds, check=False,
-            )  # fmt: skip
-            output = done.stdout
-        except subprocess.TimeoutExpired as error:
-            output = error.stdout or b""
+        output = _run_child(folder, json.dumps(kernels).encode(), seconds)
     answers = output.decode("utf-8", "replace").splitlines()
     for kernel, answer in zip(kernels, [*answers, *[""] * len(kernels)]):
         try:
             yield json.loads(answer)
         except UNREADABLE:
             yield {"place": f"kernel {kernel['name']}", "cause": "its compile did not end"}
+
+
+def _run_child(folder: str, questions: bytes, seconds: float) -> bytes:
+    """Return what the child answers within `seconds`. The child and each process that it started
+    are killed then.
+    """
+    work, temporary = f"{folder}/work", f"{folder}/tmp"
+    os.mkdir(work)
+    os.mkdir(temporary)
+    # a relative part would be the working folder, or a folder in it
+    parts = filter(os.path.isabs, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    environment = {
+        **os.environ,
+        "TORCHINDUCTOR_CACHE_DIR": f"{folder}/inductor",
+        "TRITON_CACHE_DIR": f"{folder}/triton",
+        "TMPDIR": temporary,
+        "PYTHONPATH": os.pathsep.join([str(_SRC), *parts]),
+        "PYTHONSAFEPATH": "1",  # Python 3.10 ignores it, and has the empty folder first
+        "PYTHONUTF8": "1",
+    }
+    with subprocess.Popen(
+        [sys.executable, "-m", _CHILD], cwd=work, env=environment, start_new_session=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    ) as child:  # fmt: skip
+        try:
+            return child.communicate(questions, timeout=seconds)[0]
+        except subprocess.TimeoutExpired as error:
+            return error.stdout or b""
+        finally:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(child.pid, signal.SIGKILL)

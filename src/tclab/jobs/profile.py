@@ -24,7 +24,7 @@ _REGION = re.compile(r"Torch-Compiled Region: (\d+/\d+)")
 # ## Call CompiledFxGraph fhkipdfh2c6q52223zj6goq3453g355ewkn54l55qv4hujc7wabj ##
 _CALL = re.compile(r"## Call CompiledFxGraph (\w+) ##")
 # "kernel_kwargs": "XBLOCK=16,R0_BLOCK=32"
-_CONSTANT = re.compile(r"(\w+)=(\d+)")
+_CONSTANT = re.compile(r"(\w+)=(\d{1,18})(?!\d)")
 _DEVICE_CATEGORIES = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
 _HOST_CATEGORIES = frozenset({"cpu_op", "user_annotation"})
 #: The profiler's times are in µs.

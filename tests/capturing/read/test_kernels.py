@@ -137,5 +137,11 @@ def test_output_that_is_not_python_has_no_kernels():
     assert read_kernels(OutputCode.parse('extern "C" void f() {}')) == []
 
 
+@pytest.mark.parametrize("value", ["-" * 100_000 + "1", "1" + "+1" * 30_000, "9" * 5_000])
+def test_a_file_too_deep_for_the_parser_is_only_text(value: str) -> None:
+    code = f"x = {value}\n"
+    assert OutputCode.parse(code).text == code
+
+
 if __name__ == "__main__":
     main()

@@ -2,16 +2,24 @@
 
 A trace can come from anyone, and a kernel can only be compiled if its module is loaded. So the
 module may only consist of what Inductor writes: its imports, a heuristic whose arguments are
-literals, and functions for Triton. Loading such a module runs nothing of the file's own: Python
-does not run the functions, since Triton compiles their text. While Triton compiles a text, it calls
-what the text names, so each name must be a value of the kernel, or an operation of Triton's.
+literals, and functions for Triton. Python calls none of the functions, since Triton compiles their
+text. Meanwhile Triton calls what the text names, so each name must be a value of the kernel,
+or an operation of Triton's. Triton searches the file for the text by a pattern, and evaluates the
+types of the arguments. So before the compile, the loaded functions must be those that were checked,
+and their types must be plain. This is no sandbox: Triton works out the constants of a kernel, and
+Triton, LLVM and ptxas read text from the file.
 """
 
 from __future__ import annotations
 
 import ast
+import io
+import re
+import tokenize
 from collections.abc import Container
+from typing import Any
 
+from tclab.capturing.read.output_code import dotted_name
 from tclab.capturing.torch_private import autotuners
 from tclab.errors import CaptureError
 
@@ -44,6 +52,10 @@ _STATEMENTS = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.If, ast.F
                ast.Return)  # fmt: skip
 _EXPRESSIONS = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp,
                 ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.Call, ast.Attribute)  # fmt: skip
+#: The most characters of a kernel's file. The longest that Inductor writes have a tenth of it.
+_MOST_CHARACTERS = 500_000
+# *fp32, i32, constexpr, *kfp8e4nv, tensordesc<fp16[64, 64]>
+_TYPE = re.compile(r"\*{0,2}k?[a-z]+\d*\w*|tensordesc<\w+\[\d+(?:, ?\d+)*\]>", re.ASCII)
 _PARTS = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.keyword)
 
 
@@ -52,9 +64,14 @@ def check_source(name: str, source: str) -> list[tuple[str, str]]:
     CaptureError for a source that has anything but one kernel of Inductor's with this name.
     """
     checker = _Checker(name)
+    if len(source) > _MOST_CHARACTERS:
+        raise checker.refuse("it is longer than a kernel of Inductor's")
     try:
-        tree = ast.parse(source)
-        checker.check(tree)
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(source.encode()).readline)
+        # Python reads a file in the encoding that the file names, but not a text
+        if not source.isascii() or encoding != "utf-8":
+            raise checker.refuse("its text is not plain")
+        checker.check(ast.parse(source))
     except (SyntaxError, RecursionError, MemoryError, ValueError) as error:
         raise checker.refuse("it is not Python") from error
     return checker.operations
@@ -75,10 +92,11 @@ class _Checker:
     def check(self, tree: ast.Module) -> None:
         functions = [each for each in tree.body if isinstance(each, ast.FunctionDef)]
         self.helpers = {each.name for each in functions} - {self.name}
-        if [each.name for each in functions].count(self.name) != 1:
-            raise self.refuse("it does not define one function of this name")
-        if self.helpers & {*_IMPORTS, *_BUILTINS}:
-            raise self.refuse("a function replaces a name of Triton's")
+        names = [each.name for each in functions]
+        if names.count(self.name) != 1 or len({*names}) != len(names):
+            raise self.refuse("it does not define one function of each name")
+        if {*names} & {*_IMPORTS, *_BUILTINS, "set"} or any(n.startswith("__") for n in names):
+            raise self.refuse("a function replaces a name of Python's or Triton's")
         for statement in tree.body:
             if isinstance(statement, (ast.Import, ast.ImportFrom)):
                 self._check_import(statement)
@@ -104,6 +122,8 @@ class _Checker:
             raise self.refuse("it has not one heuristic", function)
         for call in heuristics:
             self._check_heuristic(call)
+        if getattr(function, "type_params", ()):
+            raise self.refuse("a function has type parameters", function)
         arguments = function.args
         every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
         if arguments.vararg or arguments.kwarg or arguments.defaults or any(arguments.kw_defaults):
@@ -115,26 +135,31 @@ class _Checker:
 
     def _check_heuristic(self, call: ast.expr) -> None:
         known = {f"triton_heuristics.{heuristic}" for heuristic in _HEURISTICS}
-        if not isinstance(call, ast.Call) or ast.unparse(call.func) not in known:
+        if not isinstance(call, ast.Call) or dotted_name(call.func) not in known:
             raise self.refuse("its heuristic is not known", call)
-        for value in [*call.args, *(keyword.value for keyword in call.keywords)]:
-            self._check_literal(value)
-        if any(keyword.arg is None for keyword in call.keywords):
+        if call.args or any(keyword.arg is None for keyword in call.keywords):
             raise self.refuse("its heuristic has arguments that are no literals", call)
+        for keyword in call.keywords:
+            if keyword.arg != "filename":
+                self._check_literal(keyword.value)
+            elif dotted_name(keyword.value) != "__file__":
+                raise self.refuse("its heuristic names a file", call)
 
     def _check_literal(self, value: ast.expr) -> None:
-        if isinstance(value, ast.Constant) or ast.unparse(value) in ("__file__", "set()"):
+        if isinstance(value, ast.Constant):
             return
+        called = dotted_name(value.func) if isinstance(value, ast.Call) else ""
         if isinstance(value, (ast.Tuple, ast.List, ast.Set)):
             inner: list[ast.expr | None] = [*value.elts]
         elif isinstance(value, ast.Dict):
             inner = [*value.keys, *value.values]
         elif isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
             inner = [value.operand]
-        elif isinstance(value, ast.Call) and ast.unparse(value.func) == "DeviceProperties":
+        elif isinstance(value, ast.Call) and called in ("DeviceProperties", "set"):
             named = all(keyword.arg for keyword in value.keywords) and not value.args
             inner = [keyword.value for keyword in value.keywords] if named else [None]
-        elif isinstance(value, ast.Attribute) and ast.unparse(value.value) in _ENUMS:
+            inner += [None] if called == "set" and inner else []
+        elif isinstance(value, ast.Attribute) and dotted_name(value.value) in _ENUMS:
             inner = [] if value.attr.isupper() else [None]
         else:
             inner = [None]
@@ -155,6 +180,8 @@ class _Checker:
         for node in nodes:
             if not isinstance(node, (*_STATEMENTS, *_EXPRESSIONS, *_PARTS)):
                 raise self.refuse(f"it has a {type(node).__name__}", node)
+            if isinstance(node, ast.keyword) and node.arg is None:
+                raise self.refuse("it calls with arguments that are not written")
             if isinstance(node, ast.Return) and function.name == self.name and node.value:
                 raise self.refuse("the kernel returns a value", node)
             if isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) != "tl.constexpr":
@@ -197,3 +224,26 @@ def check_operations(name: str, operations: list[tuple[str, str]]) -> None:
     for module, operation in operations:
         if not autotuners.is_operation(getattr(modules[module], operation, None)):
             raise _Checker(name).refuse(f"{module}.{operation} is no operation of Triton's")
+
+
+def check_loaded(name: str, source: str, autotuner: Any, arch: int) -> None:
+    """Check what Triton compiles for a checked source that was loaded: its functions' text, the
+    types of its arguments, and its GPU, which must have the compute capability `arch`. Raises
+    CaptureError for anything else.
+    """
+    checker = _Checker(name)
+    for function in ast.parse(source).body:
+        if isinstance(function, ast.FunctionDef):
+            function.decorator_list = []  # Triton leaves them out
+            try:
+                loaded = autotuners.parse_function(autotuner, function.name)
+            except (SyntaxError, AssertionError, KeyError, ValueError, RecursionError) as error:
+                raise checker.refuse(f"Triton cannot read {function.name}") from error
+            if ast.dump(loaded) != ast.dump(ast.Module([function], [])):
+                raise checker.refuse(f"Triton reads another text of {function.name}")
+    types = autotuners.argument_types(autotuner)
+    if not all(isinstance(each, str) and _TYPE.fullmatch(each) for each in types):
+        raise checker.refuse("an argument has a type that Triton does not write")
+    kind, capability = autotuners.gpu(autotuner)
+    if kind != "cuda" or type(capability) is not int or capability != arch:
+        raise checker.refuse("it was not made for this GPU")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -85,11 +85,20 @@ def _rename_kernel(kernel: CompiledKernel, name: str, source: str) -> CompiledKe
     return replace(kernel, name=name, source=source, stages=stages)
 
 
-def compile_kernel(name: str, source: str, gpu: str, launched: Any = None) -> CompiledKernel:
+def compile_kernel(
+    name: str,
+    source: str,
+    gpu: str,
+    launched: Any = None,
+    check: Callable[[Any], None] | None = None,
+) -> CompiledKernel:
     """Compile one kernel with the triton.Config `launched`; None stands for its first config.
-    Raises CaptureError, which names `gpu`, if Triton cannot compile the kernel.
+    `check` is called with the autotuner before the compile. Raises CaptureError, which names `gpu`,
+    if Triton cannot compile the kernel.
     """
     autotuner = autotuners.build_autotuner(name, source)
+    if check:
+        check(autotuner)
     configs = list(autotuner.configs)
     try:
         binary = autotuners.compile_config(autotuner, launched or configs[0])
@@ -136,7 +145,8 @@ def _strip_paths(ptx: str) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    return scrub(str(error)).strip().splitlines()[0][:200]
+    lines = scrub(str(error)).strip().splitlines()
+    return (lines or [type(error).__name__])[0][:200]
 
 
 def convert_config(triton_config: Any) -> Config:

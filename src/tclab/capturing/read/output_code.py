@@ -78,7 +78,7 @@ class OutputCode:
         """Parse the text of an output file."""
         try:
             tree = ast.parse(text)
-        except SyntaxError:
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
             return cls(text)
         return cls(
             text, tuple(_find_definitions(tree)), _find_calls(tree), kernel_nodes or {}, graph

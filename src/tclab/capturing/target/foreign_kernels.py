@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -26,6 +27,9 @@ from tclab.model import Chain, Configuration, Kernel, encode, links, slug
 from tclab.targets import Target, get
 from tclab.text.scrub import scrub
 
+#: The most bytes of memory, and of a file. Triton works out a constant such as ``'a' * 10**11``.
+_MOST_MEMORY, _MOST_FILE = 8 << 30, 1 << 30
+
 
 def _compile(kernel: Mapping[str, Any]) -> Chain:
     """Return the stages of one kernel, whose source is checked first."""
@@ -41,7 +45,11 @@ def _chain(name: str, source: str, kernel: Mapping[str, Any], target: Target) ->
     launch = _triton.Config(
         dict(kernel["constants"]), num_warps=kernel["num_warps"], num_stages=kernel["num_stages"]
     )
-    compiled = triton.compile_kernel(name, source, target.device, launch)
+
+    def check(autotuner: Any) -> None:
+        foreign.check_loaded(name, source, autotuner, target.arch)
+
+    compiled = triton.compile_kernel(name, source, target.device, launch, check)
     # the job has chosen, whatever the number of configurations that it could choose among
     chosen = Configuration(triton.convert_config(launch), len(compiled.candidates), True)
     unit = Unit(0, "", compiled={name: replace(compiled, configuration=chosen)})
@@ -57,7 +65,11 @@ def _chain(name: str, source: str, kernel: Mapping[str, Any], target: Target) ->
 
 
 def main() -> None:
-    """Answer each kernel on stdin. What other code prints goes to stderr."""
+    """Answer each kernel on stdin, within limits of memory. What other code prints goes to
+    stderr.
+    """
+    _limit(resource.RLIMIT_DATA, _MOST_MEMORY)
+    _limit(resource.RLIMIT_FSIZE, _MOST_FILE)
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     for kernel in json.load(sys.stdin):
@@ -71,6 +83,12 @@ def main() -> None:
             answer = {"place": f"kernel {kernel['name']}", "cause": cause}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
+
+
+def _limit(kind: int, most: int) -> None:
+    hard = resource.getrlimit(kind)[1]
+    bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(kind, (bound, bound))
 
 
 if __name__ == "__main__":

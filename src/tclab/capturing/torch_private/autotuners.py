@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -25,6 +27,7 @@ NAMES = (
     ),
     Private("torch._inductor.runtime", "triton_helpers", "what a kernel may call"),
     Private("triton.runtime", "JITFunction", "what a kernel may call", TRITON),
+    Private("triton.runtime", "JITFunction.parse", "the text that is compiled", TRITON),
     Private("triton.backends.nvidia", "__path__", "where NVIDIA's tools lie", TRITON),
 )
 
@@ -53,6 +56,25 @@ def compile_config(autotuner: Any, config: Any) -> Any:
     launcher = triton_heuristics.StaticTritonCompileResult
     with mock.patch.object(launcher, "can_statically_launch", return_value=None):
         return autotuner._precompile_config(config).kernel
+
+
+def parse_function(autotuner: Any, name: str) -> ast.Module:
+    """Return a function of a kernel's module as Triton parses it. Raises KeyError if the module has
+    no such function, and AssertionError or SyntaxError if Triton finds no text of one function.
+    """
+    kernel = autotuner.fn
+    parsed: ast.Module = (kernel if name == kernel.__name__ else kernel.__globals__[name]).parse()
+    return parsed
+
+
+def argument_types(autotuner: Any) -> Sequence[object]:
+    """Return the types of a kernel's arguments, which Triton evaluates."""
+    return list(autotuner.triton_meta["signature"].values())
+
+
+def gpu(autotuner: Any) -> tuple[object, object]:
+    """Return the type and the compute capability of the device for which a kernel is compiled."""
+    return autotuner.device_props.type, autotuner.device_props.cc
 
 
 def operation_modules() -> dict[str, Any]:

@@ -10,7 +10,7 @@ from itertools import chain
 from tclab import render
 from tclab.model import Job, Table
 from tclab.render import kinds, parts, standalone
-from tclab.render.escape import NOTHING, Html, esc, join, tag
+from tclab.render.escape import NOTHING, Html, clean, esc, join, tag
 from tclab.render.job import breaks, stages, tables, words
 from tclab.render.options import Options
 from tclab.render.report import findings
@@ -187,7 +187,7 @@ def text(job: Job) -> str:
         lines += (
             [f"and {more} more remarks"] if (more := len(job.remarks) - _MOST_REMARKS) > 0 else []
         )
-    return "\n".join(lines) + "\n"
+    return clean("\n".join(lines)) + "\n"
 
 
 def _first_rows(table: Table) -> Table:
