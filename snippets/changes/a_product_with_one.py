@@ -13,7 +13,7 @@ functions = {
     "x + 0": lambda x: x + 0,
     "x / 1": lambda x: x / 1,
     "x - 0": lambda x: x - 0,
-    "x.clone()": lambda x: x.clone(),
+    "(x * 1).clone()": lambda x: (x * 1).clone(),
 }
 
 
@@ -28,21 +28,26 @@ def outcome(fn):
 
 eager = {text: outcome(fn) for text, fn in functions.items()}
 compiled = {text: outcome(torch.compile(fn)) for text, fn in functions.items()}
+times_one = torch.compile(functions["x * 1"])
+outside = outcome(lambda x: times_one(x).clone())
 columns = ("function", "eager shares memory", "compiled shares memory", "x[0] after result.add_(1)")
 rows = [(text, str(eager[text][0]), str(compiled[text][0]), compiled[text][1])
         for text in functions]  # fmt: skip
+rows.append(("x * 1, cloned outside of the compile", "", str(outside[0]), outside[1]))
 tclab.show(tclab.Table("An operation that changes no value", "outcomes", columns, rows))
 
 # claim: in-eager-each-is-new
-assert all(of == (False, 1.0) for of in eager.values())
-# claim: a-clone-is-new
-assert compiled["x.clone()"] == (False, 1.0)
-identities = [of for text, of in compiled.items() if text != "x.clone()"]
+assert len(eager) == 5 and all(of == (False, 1.0) for of in eager.values())
+# claim: a-clone-outside-is-new
+assert outside == (False, 1.0)
+inside = compiled.pop("(x * 1).clone()")
 if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 14):
     # claim: compiled-each-is-new, torch < 2.14
-    assert all(of == (False, 1.0) for of in identities)
+    assert len(compiled) == 4 and all(of == (False, 1.0) for of in [*compiled.values(), inside])
 else:
     # claim: compiled-it-is-x, torch >= 2.14
-    assert len(identities) == 4 and all(shares for shares, _ in identities)
+    assert len(compiled) == 4 and all(shares for shares, _ in compiled.values())
     # claim: a-write-into-it-changes-x, torch >= 2.14
-    assert all(changed == 2.0 for _, changed in identities)
+    assert all(changed == 2.0 for _, changed in compiled.values())
+    # claim: a-clone-inside-is-no-help, torch >= 2.14
+    assert inside == (True, 2.0)
