@@ -10,7 +10,6 @@
 import math
 import statistics
 import time
-import timeit
 
 import torch
 
@@ -217,12 +216,8 @@ tclab.show(
     tclab.Chart("Time of a call", "chart", sizes, chart, "rows", "ms", log_x=True, log_y=True)
 )
 print("compiling pays from this many rows on:", pays_from(sweep))
-# Other work on the machine only makes a call slower: the fastest call says what a row needs.
-calls_of = {size: waits(dynamic, torch.randn(size, 1024, device=device)) for size in (2, 4096)}
-of_a_row = {size: min(timeit.repeat(call, number=1, repeat=30)) / size
-            for size, call in calls_of.items()}  # fmt: skip
 # claim: a-row-of-a-small-batch-costs-more
-assert of_a_row[2] > 2 * of_a_row[4096]
+assert sweep[2][1] / 2 > 2 * sweep[4096][1] / 4096
 
 # %% [markdown]
 # [A row of the small batch costs the compiled function more than twice what a row of the large one
