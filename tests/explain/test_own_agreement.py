@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -270,10 +271,11 @@ def test_a_loop_over_a_size_is_named(write, monkeypatch):
     write("loop.py", LOOP)
     monkeypatch.setattr(recompiles.source, "files", lambda: {"loop.py": "loop.py"})
     size = "tensor 'x' size mismatch at index 1. expected 4, actual 6"
-    function = recompiles._Function(SourceLine("loop.py", 1), (size,), limited=False)
+    sizes = tuple(re.finditer("size mismatch", size))
+    function = recompiles._Function(SourceLine("loop.py", 1), (size,), limited=False, sizes=sizes)
     said = recompiles._explain_loop(function)
     assert said.startswith("`for t in range(x.shape[1])` (loop.py:3) is unrolled")
-    assert not recompiles._explain_loop(replace(function, guards=("n == 3",)))
+    assert not recompiles._explain_loop(replace(function, guards=("n == 3",), sizes=()))
 
 
 def test_a_subclass_of_tensor_is_copied_as_one():

@@ -54,7 +54,8 @@ _EXPRESSIONS = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.
                 ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.Call, ast.Attribute)  # fmt: skip
 #: The most characters of a kernel's file. The longest that Inductor writes have a tenth of it.
 _MOST_CHARACTERS = 500_000
-# *fp32, i32, constexpr, *kfp8e4nv, tensordesc<fp16[64, 64]>
+# *fp32
+# tensordesc<fp16[64, 64]>
 _TYPE = re.compile(r"\*{0,2}k?[a-z]+\d*\w*|tensordesc<\w+\[\d+(?:, ?\d+)*\]>", re.ASCII)
 _PARTS = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.keyword)
 
