@@ -140,6 +140,7 @@ def test_bytes_are_sorted_by_their_number(shown, broken):
 def test_the_later_rows_of_a_long_table_come_when_asked_for(shown, broken):
     opened = shown(many_kernels(broken, 300))
     table = opened.locator(".explain-kernels")
+    table.locator("button", has_text="Show all 301 rows").wait_for()  # the script has run
     assert len(names(opened)) == 20 and table.locator("output").inner_text() == "301 of 301"
     table.locator("button", has_text="Show all 301 rows").click()
     assert len(names(opened)) == 301 and names(opened)[:2] == ["triton_0", "triton_1"]

@@ -17,7 +17,7 @@ MAKERS = {
         *("", "esc", "allow_breaks", "markup", "join", "attributes", "tag", "script", "identifier"),
     },
     "render/kinds/chart.py": {"_extract_drawing"},  # what Matplotlib wrote
-    "render/viewer/lines.py": {"_fold_types", "_draw_bare"},  # marks in HTML; fewer entities
+    "render/viewer/lines.py": {"_fold_types", "_escape_content"},  # marks in HTML; fewer entities
     "render/standalone.py": {"style_element"},  # a style sheet of our own
     "site/pages/fragments.py": {"figure", "cached_html"},  # what was Html when it was kept
     "site/pages/captions.py": {"make"},  # what Markdown makes of a caption of our own

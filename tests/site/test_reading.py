@@ -90,7 +90,7 @@ def test_the_focus_is_what_the_compiler_gets(tmp_path: Path) -> None:
 
 def test_what_is_put_aside_is_a_page_of_its_own() -> None:
     parts = Files("a/b.html")
-    assert parts.listing('<pre id="k-L1">x</pre>', "<SASS>", "k") == (
+    assert parts.deliver_listing('<pre id="k-L1">x</pre>', "<SASS>", "k") == (
         '<p class="tclab-later" data-ids="k">'
         '<a href="../a/b/k.html">&lt;SASS&gt;, on a page of its own</a></p>'
     )
