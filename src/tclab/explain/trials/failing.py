@@ -28,10 +28,14 @@ _NO_FUSION = Remedy(
     backend="inductor",
 )
 _NO_PATTERNS = Remedy(
-    "compile without patterns, options={'pattern_matcher': False}: a pattern by which Inductor "
-    "replaces operators is at fault, and not your code",
+    "compile without patterns, options={'pattern_matcher': False}",
     options={"options": {"pattern_matcher": False}},
     backend="inductor",
+)
+#: What is at fault where a remedy helps.
+_CAUSES = (
+    (_NO_FUSION, "Inductor's fusion is at fault, and not your code"),
+    (_NO_PATTERNS, "a pattern by which Inductor replaces operators is at fault, and not your code"),
 )
 _KEEPS = (
     "it keeps its class, its methods and the keys of its state_dict, where that of "
@@ -113,8 +117,8 @@ def _diagnose_stage(runner: TrialRunner, place: str, stage: str, workaround: str
     for remedy in remedies:
         result = runner.run(remedy)
         if result and not result.error and _compiles_something(remedy, result):
-            cause = ": Inductor's fusion is at fault, and not your code" * (remedy is _NO_FUSION)
-            way = f"{remedy.description}{cause}. Tried: it compiles"
+            cause = next((text for one, text in _CAUSES if one is remedy), "")
+            way = f"{remedy.description}{': ' * bool(cause)}{cause}. Tried: it compiles"
             return Diagnosis(stage, way, tuple(tried))
         if result is None:
             return Diagnosis(stage, workaround, tuple(tried), ended=False)
