@@ -105,7 +105,7 @@ def explain_named(
 
 
 def _explain_named(request: ExplainRequest, on_step: OnStep, warnings: WarningLog) -> Report:
-    where, name = load.split(request.spec)
+    where, _ = load.split(request.spec)
     run.require_torch()
     with preload.collecting_rarely(), redaction.show_values(request.show_values):
         on_step(Step("importing PyTorch"))
@@ -115,15 +115,7 @@ def _explain_named(request: ExplainRequest, on_step: OnStep, warnings: WarningLo
             with contextlib.ExitStack() as imported:
                 with uncalled.recording() as compile_calls:
                     module = imported.enter_context(load.import_module(where))
-                    named = subject.find(
-                        module,
-                        where,
-                        name,
-                        request.inputs,
-                        grad=request.backward,
-                        eval_mode=request.eval_mode,
-                        compile_calls=compile_calls,
-                    )
+                    named = subject.find_requested(module, request, compile_calls)
                 on_step(Step("importing PyTorch's compiler"))
                 preload.import_compiler(cpu=request.target is None)
                 _options.check(request.options)

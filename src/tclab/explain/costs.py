@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
@@ -62,11 +62,11 @@ class Floor:
     bound: str
 
 
-def floor(row: KernelRow, target: Target, *, tf32: bool = False) -> Floor | None:
+def floor(row: KernelRow, target: Target) -> Floor | None:
     """Return the floor of a row's launches in one run of its graph; None if its bytes or operations
-    are not known. With `tf32`, products of float32 are taken to use TF32.
+    are not known.
     """
-    memory, products = _memory_seconds(row, target), _product_seconds(row, target, tf32=tf32)
+    memory, products = _memory_seconds(row, target), _product_seconds(row, target)
     if memory is None or products is None:
         return None
     return Floor(products, "products") if products > memory else Floor(memory, "memory")
@@ -89,12 +89,10 @@ def _memory_seconds(row: KernelRow, target: Target) -> float | None:
     return row.times * max(each / target.l2_bytes_per_second, beyond_l2)
 
 
-def _product_seconds(row: KernelRow, target: Target, *, tf32: bool) -> float | None:
+def _product_seconds(row: KernelRow, target: Target) -> float | None:
     if not row.operations:
         return None if row.operations is None else 0.0
-    can = target.operations_per_second("tf32") is not None
-    operands = "tf32" if tf32 and can and row.rate == "f32" else row.rate
-    rate = target.operations_per_second(operands)
+    rate = target.operations_per_second(row.rate)
     return None if rate is None else row.operations / rate
 
 
@@ -224,25 +222,25 @@ class FirstCall:
         """Return the seconds of the products if float32 products use TF32; None if no product gets
         faster.
         """
-        bound = [row for row, found in self.floors if found.bound == "products"]
-        if not any(row.rate == "f32" for row in bound):
-            return None
-        if self.target.operations_per_second("tf32") is None:
-            return None
-        faster = [(row, floor(row, self.target, tf32=True)) for row in bound]
-        return sum(row.runs * found.seconds for row, found in faster if found is not None)
+        return self._product_seconds_at("tf32", lambda row: row.rate == "f32")
 
     def narrow_seconds(self) -> float | None:
         """Return the seconds of the products if operands that were converted to float32 stayed in
         their dtype of fewer bits; None if there are no such operands.
         """
+        return self._product_seconds_at("f16", lambda row: bool(row.upcast))
+
+    def _product_seconds_at(
+        self, rate: str, is_changed: Callable[[KernelRow], bool]
+    ) -> float | None:
+        """Return the seconds of the rows that products bound if the changed ones among them use
+        operands of the format `rate`; None if there are none, or if the device has no such rate.
+        """
         bound = [row for row, found in self.floors if found.bound == "products"]
-        if not any(row.upcast for row in bound):
+        if not any(map(is_changed, bound)) or self.target.operations_per_second(rate) is None:
             return None
-        if self.target.operations_per_second("f16") is None:
-            return None
-        kept = [replace(row, rate="f16") if row.upcast else row for row in bound]
-        floors = [(row, floor(row, self.target)) for row in kept]
+        rows = [replace(row, rate=rate) if is_changed(row) else row for row in bound]
+        floors = [(row, floor(row, self.target)) for row in rows]
         return sum(row.runs * found.seconds for row, found in floors if found is not None)
 
     def _boundary_seconds(self) -> float:

@@ -63,17 +63,10 @@ def _import_anew(request: ExplainRequest, remedy: Remedy) -> Iterator[Program]:
     """Import the file anew. Its module gets a unique name, by which Dynamo finds the variables of
     this import and not those of another one.
     """
-    where, name = load.split(request.spec)
+    where, _ = load.split(request.spec)
     with load.import_module(where, remedy.lines, suffix=f"_{next(_NUMBERS)}") as module:
         try:
-            named_subject = subject.find(
-                module,
-                where,
-                name,
-                request.inputs,
-                grad=request.backward,
-                eval_mode=request.eval_mode,
-            )
+            named_subject = subject.find_requested(module, request)
             yield _make_program(named_subject)
         finally:
             sys.modules.pop(module.__name__, None)

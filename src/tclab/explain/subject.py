@@ -6,14 +6,17 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tclab.errors import ExplainError
 from tclab.explain import inputs, own_compiles
 from tclab.explain.inputs import Calls, MakeCalls, Spec
-from tclab.explain.load import find_object, find_user_line, last_line
+from tclab.explain.load import find_object, find_user_line, last_line, split
 from tclab.explain.seeds import seeded
 from tclab.explain.uncalled import CompileCall
+
+if TYPE_CHECKING:
+    from tclab.explain.request import ExplainRequest
 
 _DO_NOT_FETCH = (
     "make it without what is fetched or read there: random weights have the same kernels"
@@ -66,6 +69,22 @@ class Subject:
     @property
     def is_module(self) -> bool:
         return is_module(self.callable)
+
+
+def find_requested(
+    module: ModuleType, request: ExplainRequest, compile_calls: Sequence[CompileCall] = ()
+) -> Subject:
+    """Return what a request names in its imported file or module, as `find` does."""
+    file_or_module, name = split(request.spec)
+    return find(
+        module,
+        file_or_module,
+        name,
+        request.inputs,
+        grad=request.backward,
+        eval_mode=request.eval_mode,
+        compile_calls=compile_calls,
+    )
 
 
 def find(

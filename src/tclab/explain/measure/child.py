@@ -69,12 +69,10 @@ def _load_calls(measure_request: MeasureRequest) -> Iterator[Callable[[], None]]
     from tclab.explain.trials.remedy import Remedy
 
     request, compiled = measure_request.request, measure_request.mode != EAGER
-    where, name = load.split(request.spec)
+    where, _ = load.split(request.spec)
     remedy = Remedy(backend="inductor", compiled=compiled)
     with seeded(), patched_compile(remedy), load.import_module(where) as module:
-        named_subject = subject.find(
-            module, where, name, request.inputs, grad=request.backward, eval_mode=request.eval_mode
-        )
+        named_subject = subject.find_requested(module, request)
         fn = named_subject.callable
         if compiled and not named_subject.own:
             fn = torch.compile(fn, **measure_request.options)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def attempt(request: ExplainRequest, remedy: Remedy) -> TrialResult:
     """Import the function or module that the request names, and make its calls with the remedy."""
-    where, name = load.split(request.spec)
+    where, _ = load.split(request.spec)
     try:
         if remedy.compared:
             return TrialResult(agrees=_agrees(request, remedy))
@@ -40,14 +40,7 @@ def attempt(request: ExplainRequest, remedy: Remedy) -> TrialResult:
             patched_compile(remedy) as undo,
             load.import_module(where, remedy.lines) as module,
         ):
-            named_subject = subject.find(
-                module,
-                where,
-                name,
-                request.inputs,
-                grad=request.backward,
-                eval_mode=request.eval_mode,
-            )
+            named_subject = subject.find_requested(module, request)
             if remedy.whole:
                 undo()
             return _run(named_subject, request, remedy, checkpointed)
@@ -117,11 +110,9 @@ def _agrees(request: ExplainRequest, remedy: Remedy) -> bool:
 def _begin_comparison(request: ExplainRequest, remedy: Remedy) -> Comparison | str:
     from tclab.capturing.agreement import Comparison
 
-    where, name = load.split(request.spec)
+    where, _ = load.split(request.spec)
     with patched_compile(remedy), load.import_module(where, remedy.lines) as module:
-        named = subject.find(
-            module, where, name, request.inputs, grad=request.backward, eval_mode=request.eval_mode
-        )
+        named = subject.find_requested(module, request)
         if named.own:
             return own_agreement.begin(request, named, remedy)
         calls = [(call.args, dict(call.kwargs)) for call in named.calls()]
