@@ -27,6 +27,13 @@ COVERAGE = {"COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG"}
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(autouse=True)
+def no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take away the width and colours of the terminal that the tests run in."""
+    for name in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
     """Make a project of its own. What is run there is not shown, so coverage may watch it."""

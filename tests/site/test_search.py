@@ -139,7 +139,7 @@ def test_an_instruction_is_found_with_its_line_and_lit(tab, address: str) -> Non
     opened.goto(result.get_attribute("href"), wait_until="load")
     line = opened.locator(".tclab-hit")
     line.wait_for()
-    assert "".join(shown.split()) == "".join(line.inner_text().split())
+    assert "".join(shown.split()) == "".join(line.text_content().split())
     box = line.bounding_box()
     assert 0 < box["y"] < opened.viewport_size["height"]
     assert line.evaluate("e => getComputedStyle(e).backgroundColor") != "rgba(0, 0, 0, 0)"

@@ -18,7 +18,7 @@ _NUMBERED_NAME = re.compile(r"\b((?:in_out|in|out)_ptr|[a-z_]+?)(\d+)((?:_[a-z]+
 #: Names of types and vectors, whose numbers have a meaning and are kept.
 _KEPT_NAME = re.compile(r"(?:u?int\d+_t|(?:b?float|double|half)\d*|at|vec|tail)$")
 
-# tmp_acc_arr_0[tid] is one of tmp_acc_arr_0[2]: for (int tid = 0; tid < 2; tid++)
+# for (int tid = 0; tid < 2; tid++), a loop over the results of 2 threads; or num_threads(2)
 _THREADS = re.compile(r"\btid < (\d+)|num_threads\((\d+)\)")
 # ::loadu(ptr_0 + static_cast<int64_t>(x_0), static_cast<int64_t>(16));
 _VECTOR = re.compile(r"::loadu\(.*, static_cast<int64_t>\((\d+)\)\);")

@@ -107,6 +107,7 @@ def files() -> dict[str, str]:
 
 def _annotate_functions(file: str, path: str, lines: set[int], notes: Sequence[LineNote],
                compiled: dict[int, list[str]]) -> list[Annotated]:  # fmt: skip
+    """Return the functions around `lines`. `compiled` maps a line to the graphs that contain it."""
     text = linecache.getlines(path)
     return [
         _annotate_span(file, span, text, notes, compiled)

@@ -1,4 +1,4 @@
-"""Define rules on functions that are compiled again, and on graphs that each start compiles."""
+"""Define rules on functions that are compiled again, and on graphs that no cache keeps."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 guards, linked as far as the log says what belongs together.
 
 A log says which line each node of a graph comes from, and which nodes a kernel computes. It does
-not say from which node of the graph before it a node was made. So nodes are linked to lines, and
+not say which node of the previous graph a node was made from. So nodes are linked to lines, and
 kernels to nodes, or to lines if their nodes are not known.
 """
 

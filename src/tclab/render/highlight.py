@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 _ALIASES = {"ttir": "mlir", "ttgir": "mlir", "llir": "llvm", "bytecode": "text", "": "text",
             "asm": "nasm"}  # fmt: skip
 
-# CSS classes without a colour of their own are left out, because a third of all tokens is
-# punctuation.
+# Tokens of these classes get no HTML element, because the classes have no colour of their own. That
+# keeps pages small: a third of all tokens is punctuation.
 _PLAIN_CLASSES = frozenset({"n", "p", "w", "x", "esc"})
 
 #: Texts with more characters get no colours: the lexer would take too long.

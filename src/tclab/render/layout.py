@@ -137,7 +137,7 @@ def _add_input_boxes(
     links: list[Link],
 ) -> None:
     """Add a box for an input above each row that reads it. An input that nothing reads gets a box
-    in row 0.
+    in row 0. `place` maps a node's name to the index of its box.
     """
     is_returned = node.name in returned_names
     reader_rows = sorted({row[name] for name in reader_names})

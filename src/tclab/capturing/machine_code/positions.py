@@ -40,13 +40,13 @@ _LOC_USE = re.compile(r"loc\((#loc\d*)\)\s*$")
 # of #loc2 = loc("<inductor-cache>/kernel.py":24:28), what is in the brackets:
 # "<inductor-cache>/kernel.py":24:28
 _FILE = re.compile(r'^"([^"]*)":(\d+):(\d+)')
-# of #loc25 = loc("xoffset"(#loc2)):
+# of #loc25 = loc("xoffset"(#loc2)), what is in the brackets:
 # "xoffset"(#loc2)
 _NAMED_LOC = re.compile(r'^"[^"]*"\((#loc\d*)\)$')
-# of #loc46 = loc(callsite(#loc17 at #loc42)):
+# of #loc46 = loc(callsite(#loc17 at #loc42)), what is in the brackets:
 # callsite(#loc17 at #loc42)
 _CALL = re.compile(r"^callsite\((#loc\d*) at (#loc\d*)\)$")
-# of #loc44 = loc(fused[#loc36, #loc35]):
+# each location in the brackets of #loc44 = loc(fused[#loc36, #loc35]):
 # fused[#loc36, #loc35]
 _ANY = re.compile(r"#loc\d*")
 

@@ -104,8 +104,8 @@ class TargetCapture(Capture):
         return self.results[-1]
 
     def compile_candidates(self) -> Candidates:
-        """Compile all configurations of each kernel with more than one, among which the GPU would
-        choose. Return their registers, shared memory (bytes) and occupancy.
+        """Compile all configurations of each kernel that has several; a GPU would choose one of
+        them. Return their registers, shared memory (bytes) and occupancy.
         """
         kernels = {kernel.name: kernel for kernel in self.compile_kernels()}
         with stand_in.fake_gpu(self.target):

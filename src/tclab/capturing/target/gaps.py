@@ -20,6 +20,7 @@ class HostOperator:
 
 
 HostOperators = dict[HostOperator, None]
+#: The gaps noted in each open `collecting_gaps` block; the innermost block is the last.
 _open_blocks: list[list[TargetError]] = []
 _host_operators: list[HostOperators] = []
 _deferred_operators: list[HostOperator] = []

@@ -19,7 +19,7 @@ OUTPUT_LIMIT = 8 * 2**20
 #: The most files in a run's own folders.
 FILES = 100_000
 
-_LEAST_FILES = 2**30  # the least limit in bytes
+_LEAST_FILES = 2**30  # bytes; `files_limit` returns no less
 
 # The numbers of first and last lines to which a long message is shortened; one of these lines names
 # the cause.

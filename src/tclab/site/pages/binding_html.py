@@ -50,7 +50,8 @@ _ADDRESS_ATTRIBUTES = frozenset(
 #: escape, which Markdown leaves before a letter: cl\aim:topic/snippet#name
 _IGNORED = re.compile(r"[\x00-\x20\\]")
 _BINDING = re.compile(r"(?:claim|value):", re.IGNORECASE)
-#: What a binding refers to, behind any word, such as claims: in place of claim:, and any colon.
+#: A colon, ASCII or full-width, and what a binding refers to. The word before the colon does not
+#: matter, so a misspelt binding such as claims:topic/snippet#name is found, too.
 _REFERENCE = re.compile(r"[:：][a-z0-9_]+/[a-z0-9_]+(?:@[\w.-]+)?#")
 _BINDING_IN_TEXT = re.compile(
     r"\b(?:claim|value)\s*:\s*[a-z]\w*/[a-z]\w*(?:@[\w.-]+)?#", re.IGNORECASE

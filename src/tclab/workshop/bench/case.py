@@ -29,5 +29,5 @@ class Case:
 
     @property
     def what(self) -> str:
-        """The name without its size."""
+        """The name without its size: ``family/what``."""
         return self.name.partition("@")[0]

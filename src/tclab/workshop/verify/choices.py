@@ -1,9 +1,9 @@
 """Let PyTorch time on this GPU whether to pad a matrix product, one product at a time.
 
-``python -m tclab.workshop.verify.choices OUT`` makes PyTorch time the products that a comparison's
-target side asked for; Inductor's own cache keeps the answers. The products are timed one at a time,
-as in a program that has the GPU to itself, because compiles that share a GPU would disturb each
-other's timings.
+``python -m tclab.workshop.verify.choices OUT`` reads from the folder OUT which products had to be
+timed when a comparison compiled for a target, and makes PyTorch time them; Inductor's own cache
+keeps the answers. The products are timed one at a time, as in a program that has the GPU to itself,
+because compiles that share a GPU would disturb each other's timings.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _make_tensor(layout: Layout) -> Any:
 
 
 def read_keys(folder: Path) -> list[str]:
-    """Return Inductor's keys of the products that a comparison's target sides asked for."""
+    """Return Inductor's keys of the products to time for the targets of a comparison."""
     sides = (json.loads(path.read_text()) for path in sorted((folder / "target").glob("*.json")))
     return sorted({key for side in sides for key in side.get("products", ())})
 

@@ -47,11 +47,12 @@ class Variant:
 class GraphAlternatives:
     """The alternatives to one compile of a Dynamo graph.
 
-    Inductor compiled `graphs_before` graphs before this Dynamo graph and `count` graphs for it. The
-    questions of a group share one answer. `counterfactual` is the graph compiled with the opposite
-    answer to each `measured` choice; a kernel that `counterfactual` lacks depends on a measured
-    choice. `source` says where the choices were measured. `unlikely` is the graph compiled with the
-    opposite answer to each choice that got its `likely` answer.
+    Inductor compiled `graphs_before` graphs before this Dynamo graph and `count` graphs for it.
+    `groups` are the open timing questions; a variant has the opposite answers to all questions of
+    some groups. `counterfactual` is the graph compiled with the opposite answer to each `measured`
+    choice; a kernel that `counterfactual` lacks depends on a measured choice. `source` says where
+    the choices were measured. `unlikely` is the graph compiled with the opposite answer to each
+    choice that got its `likely` answer.
     """
 
     graphs_before: int

@@ -17,7 +17,7 @@ MOST_NAMES = 20
 
 
 def html(names_by_version: NamesByVersion) -> Html:
-    """Render a fold for each version except the oldest, with the names added and dropped."""
+    """Render a collapsible section for each version except the oldest: names added and dropped."""
     pairs = list(zip(names_by_version, list(names_by_version)[1:]))
     folds = [
         _version_fold(before, version, names_by_version) for before, version in reversed(pairs)
