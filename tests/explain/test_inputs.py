@@ -70,6 +70,19 @@ def test_inputs_that_do_not_fit_are_named():
     assert "(x, mask=None, *, scale=1)" in text and "f32[2, 3], 1, 2" in text
 
 
+def scales(x, *rest, weight=torch.ones(999), mode="up"): ...  # noqa: B008
+
+
+def test_a_default_is_said_in_few_words():
+    text = str(inputs.missing(scales, "m.py:scales", "m.py"))
+    assert "it takes (x, *rest, weight=f32[999], mode='up'), and there are no inputs for x" in text
+
+
+def test_a_function_of_any_arguments_is_asked_for_some():
+    text = str(inputs.missing(lambda *rest: ..., "m.py:f", "m.py"))
+    assert "no inputs for *rest" in text and "returning (x,)" in text
+
+
 def test_arguments_in_words():
     call = Call((torch.ones(2, 3), [torch.ones(1).long()], {"a": 1}), {"k": "v"})
     assert inputs.describe(call) == "f32[2, 3], [i64[1]], {'a': 1}, k='v'"

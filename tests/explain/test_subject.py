@@ -99,6 +99,15 @@ def test_a_function_without_arguments_is_called_as_it_is(write):
     assert not got.is_module and got.calls()[0].args == ()
 
 
+def test_a_function_whose_parameters_have_defaults_is_called_without_inputs(write):
+    path = write(
+        "defaults.py", "import torch\ndef f(x=torch.ones(3), *, scale=2): return x * scale\n"
+    )
+    with load.import_module(str(path)) as module:
+        (call,) = subject.find(module, "defaults.py", "f", [], grad=False).calls()
+    assert (call.args, call.kwargs) == ((), {})
+
+
 def test_inputs_of_the_command_line_come_first(write):
     got = found(write, "plain", "f32[7]", "y=3")
     assert got.calls()[0].args[0].shape == (7,) and got.calls()[0].kwargs == {"y": 3}

@@ -223,9 +223,19 @@ def check_fit(function: Callable[..., object], calls: Calls, place: str) -> None
 
 
 def parameters(signature: inspect.Signature) -> str:
-    """Return the parameters without annotations: ``(x, mask=None)``."""
-    plain = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
-    return str(inspect.Signature(plain))
+    """Return the parameters without annotations, with short defaults: ``(x, mask=None)``."""
+    short = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+    short = [
+        p if p.default is p.empty else p.replace(default=_Unquoted(brief(p.default))) for p in short
+    ]
+    return str(inspect.Signature(short))
+
+
+class _Unquoted(str):
+    """Text that a signature shows without quotes."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
 
 
 def missing(function: Callable[..., object], place: str, file: str) -> BadRequest:
@@ -237,14 +247,16 @@ def missing(function: Callable[..., object], place: str, file: str) -> BadReques
         step = f"define example_inputs() in {file}; or say, for example: --input 'f32[8,16]'"
         return BadRequest(place, cause, step)
     free = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    needed = [
-        p.name for p in signature.parameters.values() if p.default is p.empty and p.kind not in free
-    ]
-    returned = ", ".join(needed) + "," * (len(needed) == 1)
-    example = " ".join(f"--input '{name}=f32[8,16]'" for name in needed[:3])
+    empty = [p for p in signature.parameters.values() if p.default is p.empty]
+    needed = [p.name for p in empty if p.kind not in free]
+    returned = ", ".join(needed or ["x"]) + "," * (len(needed) < 2)
+    example = (
+        " ".join(f"--input '{name}=f32[8,16]'" for name in needed[:3]) or "--input 'f32[8,16]'"
+    )
     return BadRequest(
         place,
-        f"it takes {parameters(signature)}, and there are no inputs for {', '.join(needed)}",
+        f"it takes {parameters(signature)}, and there are no inputs for "
+        f"{', '.join(needed or map(str, empty))}",
         f"define example_inputs() in {file}, returning ({returned}); or say, "
         f"for example: {example}",
     )

@@ -263,21 +263,20 @@ def _choose_call_maker(
         grad = grad and not any(p.requires_grad for p in weights)
         return lambda: inputs.from_specs(specs, device=device, grad=grad)
     function = value.forward if is_module(value) else value
-    if not _needs_inputs(function):
+    parameters = _find_parameters(function)
+    if has_examples(module) and parameters != []:
+        return lambda: inputs.from_examples(module, file_or_module)
+    if parameters is not None and all(p.default is not p.empty for p in parameters):
         alone: Calls = [inputs.Call()]
         return lambda: alone
-    if has_examples(module):
-        return lambda: inputs.from_examples(module, file_or_module)
     raise inputs.missing(
         function, place, file_or_module if file_or_module.endswith(".py") else "the module"
     )
 
 
-def _needs_inputs(function: Callable[..., object]) -> bool:
-    """Return whether the function has parameters; parameters with defaults count, because they get
-    the examples, too.
-    """
+def _find_parameters(function: Callable[..., object]) -> list[inspect.Parameter] | None:
+    """Return the parameters of a function; None for a builtin that has no signature."""
     try:
-        return bool(inspect.signature(function).parameters)
+        return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
-        return True
+        return None

@@ -68,8 +68,9 @@ class Agreement:
     rounding, such as a gradient whose terms cancel. If the results differ, `stage` is the first
     stage of the compiler with different results, and `operator` and `line` are the first operator
     with a different result. `way` is a change that was tried and that removes the difference. Each
-    of these fields is empty if nothing was found for it. `reason` says why there is no verdict, or
-    what limits the verdict.
+    of these fields is empty if nothing was found for it. `undeclared` names the argument that
+    `operator`, a custom one, writes to and does not declare. `reason` says why there is no verdict,
+    or what limits the verdict.
     """
 
     kind: ClassVar[str]
@@ -85,6 +86,7 @@ class Agreement:
     line: SourceLine | None = None
     way: str = ""
     reason: str = ""
+    undeclared: str = ""
 
     def __str__(self) -> str:
         """Describe the verdict in a line: ``differs from eager: output 0, 7 of 8 rows, line
@@ -118,7 +120,10 @@ class Agreement:
         pieces = [f"{self.differences[0]}" + (f", and {more} more" if more else "")]
         if self.line is not None:
             pieces.append(f"line {self.line.line}")
-        if self.stage:
+        if self.undeclared:
+            pieces.append(f"where {self.operator} writes to its argument {self.undeclared}, which "
+                          "it does not declare")  # fmt: skip
+        elif self.stage:
             pieces.append(f"first in {self.stage}")
         return ", ".join(pieces)
 
@@ -131,6 +136,8 @@ class Agreement:
             each.what == "exception" and each.compiled == "nothing" for each in self.differences
         ):
             return "correct what eager raises for; the compiled code went on without that error"
+        if self.undeclared:
+            return f"declare it: mutates_args=({self.undeclared!r},) (not tried)"
         if self.way:
             return f"{self.way}: tried, and it is equal to eager then"
         none_is_equal = "report it to PyTorch; no other mode was equal to eager"

@@ -192,6 +192,41 @@ def test_python_random_numbers_are_the_same_again() -> None:
     assert planted(drawn, drawn, torch.ones(3)).verdict == EQUAL
 
 
+def test_a_default_that_the_function_changes_is_state() -> None:
+    def counts(x: torch.Tensor, seen: list[int] = [], *, named: list[int] = []) -> torch.Tensor:  # noqa: B006
+        seen.append(1)
+        named.append(1)
+        return x * len(seen) * len(named)
+
+    assert compared(counts, (torch.ones(3),), backend="eager").verdict == EQUAL
+    assert counts(torch.ones(1)).item() == 4  # the calls of the comparison left it as it was
+
+
+def test_a_function_may_return_the_default_itself() -> None:
+    def kept(x: torch.Tensor = torch.ones(3)) -> torch.Tensor:  # noqa: B008
+        return x
+
+    found = planted(kept, lambda: kept().clone())
+    assert first(found) == (
+        "output 0",
+        "aliasing",
+        "a view of the variable x",
+        "storage of its own",
+    )
+
+
+def test_half_precision_on_the_way_to_float32_is_rounding() -> None:
+    """Inductor keeps more digits between two operators than eager's bfloat16 does."""
+
+    def mixed(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        y = ((x * 1.7).bfloat16() @ weight).tanh() - x.bfloat16()
+        return torch.nn.functional.layer_norm(y.float(), (16,)) * x
+
+    x, weight = torch.randn(8, 16), torch.randn(16, 16).bfloat16()
+    found = compared(mixed, (x, weight), backend="inductor")
+    assert found.verdict == EQUAL and found.ulps > 1000, found
+
+
 def test_the_tail_of_a_gelu_that_cancels_once_it_is_taken_apart_is_rounding() -> None:
     def gelu(x: torch.Tensor) -> torch.Tensor:
         return nn.functional.gelu(x)
@@ -221,6 +256,46 @@ def test_rows_shifted_in_place_differ_in_inductor_at_the_copy() -> None:
     assert found.line is not None
     assert found.line.line == push.__code__.co_firstlineno + 1
     assert "aot_eager" in found.way
+
+
+def test_a_float32_product_that_is_computed_in_bfloat16_differs() -> None:
+    """Its arguments are of bfloat16, but no operator of the function rounds to it."""
+
+    def scaled(x: torch.Tensor) -> torch.Tensor:
+        y = x.float()
+        return y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True))
+
+    def cast_moved(x: torch.Tensor) -> torch.Tensor:
+        y = x.float()
+        return (x * torch.rsqrt(y.pow(2).mean(-1, keepdim=True)).bfloat16()).float()
+
+    found = planted(scaled, cast_moved, torch.randn(8, 64).bfloat16())
+    assert found.verdict == DIFFERS, found
+
+
+@torch.library.custom_op("tclab_tests::doubled_sum", mutates_args=())
+def doubled_sum(values: torch.Tensor) -> torch.Tensor:
+    values.mul_(2)
+    return values.sum(-1)
+
+
+@doubled_sum.register_fake
+def _(values: torch.Tensor) -> torch.Tensor:
+    return values.new_empty(values.shape[:-1])
+
+
+def test_an_operator_that_writes_and_does_not_declare_it_is_named() -> None:
+    def normed(x: torch.Tensor) -> torch.Tensor:
+        y = x + 1
+        z = y * 3
+        return y / doubled_sum(y)[:, None] + z
+
+    found = compared(normed, (torch.rand(8, 16),), backend="inductor")
+    assert (found.verdict, found.operator) == (DIFFERS, "tclab_tests.doubled_sum")
+    assert found.line is not None
+    assert found.line.line == normed.__code__.co_firstlineno + 3
+    assert "writes to its argument values, which it does not declare" in str(found)
+    assert found.next_step == "declare it: mutates_args=('values',) (not tried)"
 
 
 class RoundSTE(torch.autograd.Function):

@@ -51,6 +51,8 @@ class Comparison:
     random_state: runs.RandomState
     backward: bool
     observed: Observation = field(default_factory=Observation)
+    #: Custom operator → the argument that it writes to and does not declare.
+    undeclared: dict[str, str] = field(default_factory=dict)
 
     #: Whether the calls run only what the function itself compiles.
     runs_own_compiles: ClassVar[bool] = False
@@ -136,7 +138,17 @@ class Comparison:
             and self._dynamo_agrees_in_float64(options)
         ):
             return _make_equal_agreement(near, _PYTHON_NUMBERS)
-        return stages.explain_difference(found.differences, differs, self._first_operator)
+        agreement = stages.explain_difference(found.differences, differs, self._first_operator)
+        return self._blame_undeclared_write(agreement)
+
+    def _blame_undeclared_write(self, agreement: Agreement) -> Agreement:
+        """Return the verdict with the operator that writes to an argument and does not declare it,
+        if there is one.
+        """
+        for name, argument in self.undeclared.items():
+            if found := operators.find_named(self.compiled, name):
+                return replace(agreement, operator=name, line=found.line, undeclared=argument)
+        return agreement
 
     def _dynamo_agrees_in_float64(self, options: Mapping[str, Any]) -> bool:
         """Return whether Dynamo's graphs compute what eager computes if both compute in float64.
@@ -207,9 +219,13 @@ class Comparison:
 
     def _run_in_float64(self, noise: float = 0.0, seed: int = 0) -> tuple[Observation, float]:
         world = self.uncompiled_start()
-        own_eps, world = world.eps(), world.copy(_to_float64)
-        seen, eps = runs.run_in_float64(world, self.random_state, self.backward, noise, seed)
-        return seen, max(eps, own_eps)
+        own_eps, narrow, world = world.eps(), world, world.copy(_to_float64)
+        for (_, leaf), (_, wide) in zip(narrow.state(), world.state()):
+            if isinstance(leaf, torch.Tensor) and leaf.is_floating_point():
+                precision.set_precision(wide, precision.Precision(torch.finfo(leaf.dtype).eps))
+        seen, mode = runs.run_in_float64(world, self.random_state, self.backward, noise, seed)
+        self.undeclared.update(mode.undeclared)
+        return seen, max(mode.eps, own_eps)
 
     def uncompiled_start(self) -> World:
         """Return a copy of the state from which the calls start."""

@@ -49,8 +49,8 @@ class Findings:
 
 @dataclass(frozen=True)
 class Reference:
-    """The observed calls in float64: one exact run, and runs with rounding noise of the precision
-    `eps`.
+    """The observed calls in float64: one exact run, and runs with rounding noise. `eps` is the
+    precision of the coarsest type, for values of which none is known.
     """
 
     exact: Observation
@@ -62,10 +62,13 @@ class Reference:
         every = [self.exact, *self.noisy]
         found = [{**each.results, **each.state}.get(name) for each in every]
         tensors = [each.data for each in found if each and isinstance(each.data, torch.Tensor)]
+        eps = max(
+            self.eps if each is None or each.rounded is None else each.rounded for each in found
+        )
         if len(tensors) < len(every) or len({each.shape for each in tensors}) > 1:
             return None
         exact, *noisy = map(numbers.to_double, tensors)
-        return Samples(exact, noisy, self.eps)
+        return Samples(exact, noisy, eps)
 
 
 #: The reference if there are no calls in float64. With it, a larger distance, relative to the

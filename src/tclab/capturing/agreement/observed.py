@@ -12,17 +12,20 @@ import torch
 
 from tclab.capturing.agreement import values
 from tclab.capturing.agreement.worlds import World
-from tclab.capturing.torch_private import compiler
+from tclab.capturing.torch_private import compiler, precision
 
 
 @dataclass(frozen=True)
 class ObservedValue:
     """One value of a result or of the state. For a tensor `data` is a copy and `facts` maps its
     properties to text; for a plain value `data` is the value; for another object it is None.
+    `rounded` is the relative precision in which a tensor of a run in float64 was rounded in the
+    code, if it is known.
     """
 
     data: Any
     facts: dict[str, str]
+    rounded: float | None = None
 
 
 @dataclass
@@ -60,7 +63,8 @@ class Observation:
 def observe(leaf: Any, owner: str = "") -> ObservedValue:
     """Record one value; `owner` names the value whose storage it shares."""
     if isinstance(leaf, torch.Tensor):
-        return ObservedValue(_copy_data(leaf), _list_facts(leaf, owner))
+        rounded = precision.rounded_precision(leaf)
+        return ObservedValue(_copy_data(leaf), _list_facts(leaf, owner), rounded)
     plain = isinstance(leaf, values.SIMPLE)
     return ObservedValue(leaf if plain else None, {"type": type(leaf).__name__})
 

@@ -66,6 +66,17 @@ def first_wrong_in_inductor(run: RunWith) -> Operator | None:
     return None
 
 
+def find_named(run: RunWith, name: str) -> Operator | None:
+    """Return the operator with this name, as in ``mine.scale``, where the graphs first call it."""
+    calls: list[GraphCall] = []
+    run({"backend": replaying.record_inductor_graphs(calls)})
+    for call in calls:
+        for node in call.graph.graph.nodes:
+            if str(node.target).rpartition(".")[0] == name:
+                return _make_operator(node)
+    return None
+
+
 def find_raising_operator(run: RunWith) -> Operator | None:
     """Return the operator with which Inductor's compile of a graph first raises."""
     calls: list[GraphCall] = []

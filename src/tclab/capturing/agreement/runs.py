@@ -100,12 +100,10 @@ def filling_memory() -> Iterator[None]:
 
 def run_in_float64(
     world: World, random_state: RandomState, backward: bool, noise: float = 0.0, seed: int = 0
-) -> tuple[Observation, float]:
-    """Make the calls in float64 with `precision.Float64Mode`. Also return the precision of the
-    coarsest type that the function uses.
-    """
+) -> tuple[Observation, precision.Float64Mode]:
+    """Make the calls in float64; also return the mode in which they were made."""
     mode = precision.Float64Mode(noise, seed)
-    return run_eager(world, random_state, backward, mode), mode.eps
+    return run_eager(world, random_state, backward, mode), mode
 
 
 def run_compiled(

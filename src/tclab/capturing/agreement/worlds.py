@@ -2,8 +2,9 @@
 reaches.
 
 A copy of a world lets the same calls start from the same state again. The outside variables are
-globals and closure variables of the user's functions. While calls use a copy of a world, these
-variables have the copied values; afterwards they have their own values again.
+globals, closure variables and defaults of parameters of the user's functions. While calls use a
+copy of a world, these variables have the copied values; afterwards they have their own values
+again.
 """
 
 from __future__ import annotations
@@ -28,23 +29,29 @@ Call = tuple[tuple[object, ...], Mapping[str, object]]
 
 @dataclass(frozen=True)
 class Variable:
-    """A global or closure variable. `holder` is the dictionary of globals or the cell of the
-    closure.
+    """A global or closure variable, or the default of a parameter. `holder` is the dictionary of
+    globals or of keyword defaults, the cell of the closure, or the function whose tuple of
+    `__defaults__` has the value at `place`.
     """
 
     name: str
-    holder: dict[str, Any] | CellType
+    holder: dict[str, Any] | CellType | FunctionType
+    place: int = 0
 
     def get(self) -> Any:
-        return (
-            self.holder.cell_contents
-            if isinstance(self.holder, CellType)
-            else self.holder[self.name]
-        )
+        if isinstance(self.holder, CellType):
+            return self.holder.cell_contents
+        if isinstance(self.holder, FunctionType):
+            return (self.holder.__defaults__ or ())[self.place]
+        return self.holder[self.name]
 
     def set(self, value: Any) -> None:
         if isinstance(self.holder, CellType):
             self.holder.cell_contents = value
+        elif isinstance(self.holder, FunctionType):
+            defaults = list(self.holder.__defaults__ or ())
+            defaults[self.place] = value
+            self.holder.__defaults__ = tuple(defaults)
         else:
             self.holder[self.name] = value
 
@@ -204,7 +211,9 @@ def _cache_in(value: Any) -> Any:
 
 
 def _find_variables(function: FunctionType) -> Iterator[tuple[Variable, Any]]:
-    """Yield the variables outside of a function that its code names, with their values."""
+    """Yield the variables outside of a function that its code names, and the defaults of its
+    parameters, with their values.
+    """
     space = function.__globals__
     for name in _names(function.__code__):
         if name in space:
@@ -214,6 +223,12 @@ def _find_variables(function: FunctionType) -> Iterator[tuple[Variable, Any]]:
             yield Variable(name, cell), cell.cell_contents
         except ValueError:  # the cell is still empty
             continue
+    defaults = function.__defaults__ or ()
+    first = function.__code__.co_argcount - len(defaults)
+    for place, value in enumerate(defaults):
+        yield Variable(function.__code__.co_varnames[first + place], function, place), value
+    named = function.__kwdefaults__ or {}
+    yield from ((Variable(name, named), value) for name, value in named.items())
 
 
 def _names(code: CodeType) -> set[str]:

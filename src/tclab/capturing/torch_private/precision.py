@@ -2,28 +2,31 @@
 
 In a `Float64Mode` every operator computes in float64, even if the code asks for a smaller type.
 With `noise` the arguments of each operator that rounds are changed at random by up to a unit in the
-last place of the code's type. The difference of two such runs shows how far rounding can change the
-results (Parker, *Monte Carlo arithmetic*, 1997). A run with `noise` decomposes operators as
-Inductor does, because the parts of an operator can cancel where the undecomposed operator does not,
-as in the tail of gelu. With `run_graph_in_float64` as the backend, Dynamo's graphs run in such a
-mode. Random numbers are drawn in float32 and then converted, so they equal the
-numbers that the code draws.
+last place of the coarsest type in which this operator or one before it rounds in the code. The
+difference of two such runs shows how far rounding can change the results (Parker, *Monte Carlo
+arithmetic*, 1997). A run with `noise` decomposes operators as Inductor does, because the parts of
+an operator can cancel where the undecomposed operator does not, as in the tail of gelu. With
+`run_graph_in_float64` as the backend, Dynamo's graphs run in such a mode. Random numbers are drawn
+in float32 and then converted, so they equal the numbers that the code draws.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_leaves, tree_map
 
 from tclab.capturing.torch_private.private import Private
 
 NAMES = (
     Private("torch.utils._python_dispatch", "TorchDispatchMode", "every operator of a run"),
     Private("torch.utils._pytree", "tree_map", "arguments and results of an operator"),
+    Private("torch.utils._pytree", "tree_leaves", "arguments and results of an operator"),
     Private("torch._inductor.decomposition", "select_decomp_table", "Inductor's decompositions"),
 )
 
@@ -48,15 +51,47 @@ _EXACT_NAMES = (
 _EXACT = frozenset(_EXACT_NAMES.split())
 
 
+#: The attribute of a tensor with its `Precision`.
+_ATTRIBUTE = "_tclab_precision"
+
+
+@dataclass(frozen=True)
+class Precision:
+    """What the code knows of a tensor that is computed in float64 here. `own` is the relative
+    precision of the tensor's type in the code, `rounded` that of the coarsest type in which an
+    operator rounded on the way to it, and 0 if none did.
+    """
+
+    own: float
+    rounded: float = 0.0
+
+
+def set_precision(tensor: torch.Tensor, precision: Precision) -> None:
+    """Attach the precision to a tensor, from which `Float64Mode` continues."""
+    setattr(tensor, _ATTRIBUTE, precision)
+
+
+def rounded_precision(tensor: torch.Tensor) -> float | None:
+    """Return the relative precision of the coarsest type in which an operator rounded on the way to
+    a tensor; None if it is not known.
+    """
+    precision = getattr(tensor, _ATTRIBUTE, None)
+    return max(precision.own, precision.rounded) if precision else None
+
+
 class Float64Mode(TorchDispatchMode):
     """A mode that computes in float64 during its block. `eps` is the relative precision of the
-    coarsest type that the code used. `noise` is a relative precision, too. If it is not 0, the
-    arguments of operators that round are changed at random by up to this share.
+    coarsest type that the code used. `noise` is the precision for tensors of unknown type. If it is
+    not 0, the arguments of operators that round are changed at random, each by up to the share in
+    which the operator or one before it rounds. With noise, `undeclared` maps each custom operator
+    that writes to an argument, and does not declare it, to the argument's name.
     """
 
     def __init__(self, noise: float = 0.0, seed: int = 0) -> None:
         super().__init__()
         self.noise, self.eps = noise, torch.finfo(torch.float64).eps
+        self.written: dict[int, float] = {}  # address of a storage → `rounded` of what was written
+        self.undeclared: dict[str, str] = {}
         self.generator = torch.Generator().manual_seed(seed)
         self.decompositions = _load_decompositions() if noise else {}
 
@@ -74,13 +109,69 @@ class Float64Mode(TorchDispatchMode):
                 return result
         writes = any(map(_is_written, func._schema.arguments))
         views = any(each.alias_info for each in func._schema.returns) and not writes
-        name = func._schema.name.partition("::")[2].rstrip("_")
-        operator_rounds = bool(self.noise) and not views and name not in _EXACT
-        args, kwargs = self._widen_arguments(func, args, kwargs, operator_rounds)
-        out = func(*args, **kwargs)
-        if views or writes:
-            return out
-        return tree_map(self._widen, out)
+        result = self._find_precision(func, views, (args, kwargs))
+        rounds = not views and _name(func) not in _EXACT
+        share = result.rounded if self.noise and rounds else 0.0
+        passed = self._widen_arguments(func, args, kwargs, share)
+        with self._repeating_writes(func, (args, kwargs), passed):
+            out = func(*passed[0], **passed[1])
+        if not (views or writes):
+            out = tree_map(self._widen, out)
+        for each in _tensors(out):
+            self._set_precision(each, result, writes)
+        return out
+
+    def _find_precision(self, func: Any, views: bool, arguments: Any) -> Precision:
+        """Return the precision of an operator's results. Their type is that of the tensor that it
+        writes to, or the one that the code asks for, or else the finest of the sized tensors.
+        """
+        tensors = _tensors(arguments)
+        known = [self._precision(each) for each in tensors]
+        sized = [each for each, tensor in zip(known, tensors) if tensor.dim()]
+        default = torch.finfo(torch.get_default_dtype()).eps
+        finest = own = min((each.own for each in sized or known), default=default)
+        asked = [each for each in tree_leaves(arguments) if isinstance(each, torch.dtype)]
+        if known and any(map(_is_written, func._schema.arguments)):
+            own = known[0].own
+        elif asked and (asked[-1].is_floating_point or asked[-1].is_complex):
+            own = torch.finfo(asked[-1]).eps
+        rounded = max((each.rounded for each in known), default=0.0)
+        exact = views or (_name(func) in _EXACT and own <= finest)
+        return Precision(own, rounded if exact else max(rounded, own))
+
+    def _precision(self, tensor: torch.Tensor) -> Precision:
+        if tensor.dtype in _WIDER_DTYPES:
+            return Precision(torch.finfo(tensor.dtype).eps)
+        unknown = self.noise or self.eps
+        found: Precision = getattr(tensor, _ATTRIBUTE, Precision(unknown, unknown))
+        written = self.written.get(_storage(tensor), 0.0)
+        return replace(found, rounded=max(found.rounded, written))
+
+    def _set_precision(self, result: torch.Tensor, precision: Precision, written: bool) -> None:
+        set_precision(result, precision)
+        if written:  # the other views of this memory have these values, too
+            self.written[_storage(result)] = precision.rounded
+            if result._base is not None:
+                set_precision(
+                    result._base, replace(precision, own=self._precision(result._base).own)
+                )
+
+    @contextmanager
+    def _repeating_writes(self, func: Any, given: Any, passed: Any) -> Iterator[None]:
+        """After the block, write to the given tensors what a custom operator wrote to the copies
+        that it got, though its schema does not declare that it writes.
+        """
+        pairs = [pair for pair in zip(_tensors(given), _tensors(passed)) if pair[0] is not pair[1]]
+        if func.namespace in ("aten", "prims") or not pairs:
+            yield
+            return
+        before = [copy.clone() for _, copy in pairs]
+        yield
+        for (original, copy), earlier in zip(pairs, before):
+            if not torch.equal(copy, earlier):
+                original.copy_(copy)
+                name = func._schema.name.replace("::", ".")
+                self.undeclared[name] = _argument_name(func, given, original)
 
     def _draw(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Draw random numbers in float32 and return them in float64, also if the operator fills a
@@ -100,12 +191,16 @@ class Float64Mode(TorchDispatchMode):
         return results[0] if len(results) == 1 else results
 
     def _widen_arguments(
-        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], operator_rounds: bool
+        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], share: float
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments in float64, with noise if the operator rounds. A tensor that the
-        operator writes to is passed unchanged.
+        """Return the arguments in float64, changed by up to `share`. A tensor that the operator
+        writes to is passed unchanged.
         """
-        changed: Callable[[Any], Any] = self._widen_with_noise if operator_rounds else self._widen
+
+        def changed(value: Any) -> Any:
+            wide = self._widen(value)
+            return self._add_noise(wide, share) if share else wide
+
         names = [each.name for each in func._schema.arguments]
         kept = {each.name for each in func._schema.arguments if _is_written(each)}
         return (
@@ -124,10 +219,10 @@ class Float64Mode(TorchDispatchMode):
             return value.to(_WIDER_DTYPES[value.dtype])
         return value
 
-    def _add_noise(self, value: Any) -> Any:
-        """Return a floating-point tensor with each element changed up or down by a random share
-        from half of `noise` to `noise`. The shares differ, because a subtraction would cancel equal
-        changes.
+    def _add_noise(self, value: Any, share: float) -> Any:
+        """Return a floating-point tensor with each element changed up or down by a random part of
+        its value, from half of `share` to `share`. The parts differ, because a subtraction would
+        cancel equal changes.
         """
         if not isinstance(value, torch.Tensor) or not (
             value.is_floating_point() or value.is_complex()
@@ -136,10 +231,7 @@ class Float64Mode(TorchDispatchMode):
         draw = torch.rand(value.shape, generator=self.generator, dtype=torch.float64).to(
             value.device
         )
-        return value * (1 + self.noise * (draw - 0.5 + (draw - 0.5).sign() * 0.5))
-
-    def _widen_with_noise(self, value: Any) -> Any:
-        return self._add_noise(self._widen(value))
+        return value * (1 + share * (draw - 0.5 + (draw - 0.5).sign() * 0.5))
 
 
 def run_graph_in_float64(graph: torch.fx.GraphModule, _: list[torch.Tensor]) -> Callable[..., Any]:
@@ -157,6 +249,35 @@ def run_graph_in_float64(graph: torch.fx.GraphModule, _: list[torch.Tensor]) -> 
             torch.set_default_dtype(before)
 
     return run
+
+
+def _name(func: Any) -> str:
+    """Return the name of an operator, without its namespace and the mark of one in place."""
+    return str(func._schema.name.partition("::")[2].rstrip("_"))
+
+
+def _argument_name(func: Any, given: Any, tensor: torch.Tensor) -> str:
+    """Return the name of the argument that is this tensor or contains it."""
+    args, kwargs = given
+    named = {**dict(zip((each.name for each in func._schema.arguments), args)), **kwargs}
+    return next(name for name, value in named.items()
+                if any(each is tensor for each in tree_leaves(value)))  # fmt: skip
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    """Return the address of a tensor's storage, or 0 for a tensor without one."""
+    try:
+        return int(tensor.untyped_storage().data_ptr())
+    except (RuntimeError, NotImplementedError):
+        return 0
+
+
+def _tensors(tree: Any) -> list[torch.Tensor]:
+    """Return the floating-point and complex tensors of a tree."""
+    return [
+        each for each in tree_leaves(tree)
+        if isinstance(each, torch.Tensor) and (each.is_floating_point() or each.is_complex())
+    ]  # fmt: skip
 
 
 def _is_written(argument: Any) -> bool:
