@@ -273,6 +273,34 @@ def test_a_float32_product_that_is_computed_in_bfloat16_differs() -> None:
     assert found.verdict == DIFFERS, found
 
 
+def test_a_row_without_numbers_differs_from_a_row_that_is_wholly_masked() -> None:
+    """Noise in the least number of a type explains no NaN and no other share of the row."""
+    least = torch.finfo(torch.float32).min
+    mask = torch.tensor([[True], [False]])
+
+    def weights(scores: torch.Tensor) -> torch.Tensor:
+        return torch.where(mask, scores * 0.125, least).softmax(-1)
+
+    def masked_by_infinity(scores: torch.Tensor) -> torch.Tensor:
+        return torch.where(mask, scores * 0.125, -torch.inf).softmax(-1)
+
+    def masked_by_itself(scores: torch.Tensor) -> torch.Tensor:
+        return torch.where(mask, scores * 0.125, least - scores * 1e36).softmax(-1)
+
+    for other in (masked_by_infinity, masked_by_itself):
+        found = planted(weights, other, torch.randn(2, 8))
+        assert str(found.differences[0]) == "output 0, 1 of 2 rows"
+
+
+def test_a_nan_that_rounding_explains_is_said_all_the_same() -> None:
+    def root(x: torch.Tensor) -> torch.Tensor:
+        y = x * 3
+        return (y * y - (x * 3) * y).sqrt()
+
+    found = planted(root, lambda x: root(x).where(x > 0, torch.nan), torch.randn(64))
+    assert found.verdict == DIFFERS
+
+
 @torch.library.custom_op("tclab_tests::doubled_sum", mutates_args=())
 def doubled_sum(values: torch.Tensor) -> torch.Tensor:
     values.mul_(2)

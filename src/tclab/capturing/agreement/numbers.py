@@ -4,7 +4,8 @@ An element of the compiled result is wrong if its error against the same functio
 than `FACTOR` times the error that rounding explains. The explained error is the largest of eager's
 own error and of the errors of runs in which each operator's arguments are changed by a random unit
 in the last place. So a sum in another order or a cancellation is not wrong, and neither is a
-compiled result that is closer to float64 than eager's. Two terms are added to the explained error:
+compiled result that is closer to float64 than eager's. A NaN or an infinity that neither eager nor
+float64 has is wrong, whatever rounding explains. Two terms are added to the explained error:
 the median of the tensor's errors, for elements whose own error is small by chance, and `FLOOR`
 units in the last place. If eager is further from float64 than rounding explains, float64 computes
 something else; then the result is compared with eager's.
@@ -90,7 +91,10 @@ def distance_by_reference(
     exact = torch.where(other & left.isfinite(), left, exact)
     allowed = _allow_error(left, exact, samples, explained)
     errors = _distance_to_exact(right, exact)
-    wrong = plain.wrong & (errors > allowed) & ~_is_rounded(exact, right, compiled.dtype)
+    appeared = ~right.isfinite() & left.isfinite() & exact.isfinite()
+    wrong = (
+        plain.wrong & ((errors > allowed) | appeared) & ~_is_rounded(exact, right, compiled.dtype)
+    )
     error, own = (
         _largest_magnitude(_distance_to_exact(each, samples.exact)) / scale
         for each in (right, left)

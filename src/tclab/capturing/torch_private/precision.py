@@ -115,6 +115,8 @@ class Float64Mode(TorchDispatchMode):
         passed = self._widen_arguments(func, args, kwargs, share)
         with self._repeating_writes(func, (args, kwargs), passed):
             out = func(*passed[0], **passed[1])
+        if share and _name(func) == "sub" and not writes:
+            out = _keep_exact_zeros(out, *args[:2])
         if not (views or writes):
             out = tree_map(self._widen, out)
         for each in _tensors(out):
@@ -249,6 +251,13 @@ def run_graph_in_float64(graph: torch.fx.GraphModule, _: list[torch.Tensor]) -> 
             torch.set_default_dtype(before)
 
     return run
+
+
+def _keep_exact_zeros(difference: torch.Tensor, left: Any, right: Any) -> torch.Tensor:
+    """Return a difference that is 0 where both sides are equal, as it is in each precision. So is a
+    masked value of ``-finfo.max`` less the largest of its row.
+    """
+    return torch.where(torch.as_tensor(left == right), torch.zeros_like(difference), difference)
 
 
 def _name(func: Any) -> str:
