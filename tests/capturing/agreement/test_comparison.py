@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import random
 from collections.abc import Callable, Mapping
@@ -86,6 +87,19 @@ def test_an_argument_that_one_side_changes_is_named() -> None:
 
     found = planted(keeps, lambda x: x.add_(1).clone(), torch.ones(4))
     assert [each.where for each in found.differences] == ["the argument x"]
+
+
+def test_a_buffer_that_stays_as_it_was_is_named() -> None:
+    norm = nn.BatchNorm1d(4, momentum=0.5)
+    stale = copy.deepcopy(norm)
+
+    def forgets(x: torch.Tensor) -> torch.Tensor:
+        result: torch.Tensor = stale(x)
+        norm.num_batches_tracked += 1
+        return result
+
+    found = planted(norm, forgets, torch.randn(8, 4))
+    assert [each.where for each in found.differences] == ["running_mean", "running_var"]
 
 
 def test_rows_are_counted() -> None:
