@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from tclab.capturing.torch_private import compiler
+from tclab.capturing import results
 from tclab.errors import NoGradient
 
 
@@ -12,9 +12,7 @@ def run_backward(result: object) -> None:
     """Call ``.backward()`` on the sum of all tensors in `result` that require grad. Raises
     NoGradient if no tensor requires grad.
     """
-    outputs = [
-        t for t in compiler.nested_leaves(result) if isinstance(t, torch.Tensor) and t.requires_grad
-    ]
+    outputs = [each for each in results.result_tensors(result) if each.requires_grad]
     if not outputs:
         raise NoGradient(
             "tclab.capture",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import TypeVar
@@ -40,6 +41,12 @@ def is_user_file(file: str) -> bool:
     return not file.startswith(_PYTHON_FOLDER) or bool(
         _PACKAGES_FOLDER.search(file, len(_PYTHON_FOLDER) - 1)
     )
+
+
+def is_users_class(cls: type) -> bool:
+    """Return whether this class is defined in the user's code."""
+    file = getattr(sys.modules.get(cls.__module__), "__file__", None)
+    return file is not None and is_user_file(file)
 
 
 def is_installed(file: str) -> bool:

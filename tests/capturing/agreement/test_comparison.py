@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
 import random
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -87,6 +89,61 @@ def test_an_argument_that_one_side_changes_is_named() -> None:
 
     found = planted(keeps, lambda x: x.add_(1).clone(), torch.ones(4))
     assert [each.where for each in found.differences] == ["the argument x"]
+
+
+@dataclasses.dataclass
+class Output:
+    loss: torch.Tensor
+
+
+class Slotted:
+    __slots__ = ("loss",)
+
+    def __init__(self, loss: torch.Tensor) -> None:
+        self.loss = loss
+
+
+class Cache(dict[str, Any]):
+    pass
+
+
+def normal(x: torch.Tensor) -> torch.distributions.Normal:
+    return torch.distributions.Normal(x, 1.0, validate_args=False)
+
+
+@pytest.mark.parametrize(
+    ("make", "where"),
+    [
+        (lambda x: (1, Output(x)), "output 1.loss"),
+        (lambda x: [Slotted(x)], "output 0.loss"),
+        (lambda x: Cache(a=[x]), "output 0['a'][0]"),
+        (normal, "output 0.loc"),
+        (lambda x: {float(x[0])}, "output 0[0]"),
+        (lambda x: x.numpy(), "output 0 as a tensor"),
+        (lambda x: range(int(x[0])), "output 0 as text"),
+        (lambda x: deque([x]), "output 0"),
+        (lambda x: torch.nested.nested_tensor([x, x[:2]]), "output 0[0]"),
+        (lambda x: torch.diag(x).to_sparse(), "output 0"),
+    ],
+)
+def test_what_is_in_a_result_is_compared(make: Callable[..., Any], where: str) -> None:
+    found = planted(lambda x: make(x * 2), lambda x: make(x * 3), torch.ones(4))
+    assert found.verdict == DIFFERS and found.differences[0].where == where, found
+    same = planted(lambda x: make(x * 2), lambda x: make(x * 2), torch.ones(4))
+    assert str(same) == "equal to eager, to the bit"
+
+
+def test_what_cannot_be_opened_is_not_said_to_be_equal() -> None:
+    found = planted(lambda x: iter([x]), lambda x: iter([x]), torch.ones(4))
+    assert str(found).startswith("not compared with eager: output 0 is a list_iterator")
+    found = planted(lambda x: (x + 1, iter([x])), lambda x: (x + 1, iter([x])), torch.ones(4))
+    assert found.verdict == EQUAL and "output 1 is a list_iterator, whose content" in found.reason
+
+
+def test_the_backward_of_a_result_in_a_data_class_is_compared() -> None:
+    x = torch.ones(4, requires_grad=True)
+    found = compared(lambda x: Output((x * x).sum()), (x,), backward=True)
+    assert found.verdict == EQUAL
 
 
 def test_a_buffer_that_stays_as_it_was_is_named() -> None:

@@ -80,9 +80,19 @@ class Comparison:
         self.world.contents = [each.get() for each in self.world.variables]
         self.observed.add_state(self.world)
         try:
-            return self._judge(options)
+            return self._name_closed(self._judge(options))
         except Exception as error:
             return Agreement(UNKNOWN, reason=f"{type(error).__name__}: {error!s:.200}")
+
+    def _name_closed(self, agreement: Agreement) -> Agreement:
+        """Return the verdict on equal results with the objects of which only the type is equal."""
+        if agreement.verdict != EQUAL or not self.observed.closed:
+            return agreement
+        left_out = ", ".join(f"{name} is a {kind}" for name, kind in self.observed.closed.items())
+        left_out += ", whose content is not compared"
+        if not any(isinstance(each.data, torch.Tensor) for each in self.observed.results.values()):
+            return Agreement(UNKNOWN, reason=left_out)
+        return replace(agreement, reason="; ".join(filter(None, (agreement.reason, left_out))))
 
     def agrees_with(self, other: Comparison, options: Mapping[str, Any]) -> bool:
         """Return whether the compiled calls of another comparison agree with these eager calls."""

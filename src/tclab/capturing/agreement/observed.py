@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from tclab.capturing.agreement import values
+from tclab.capturing import results
 from tclab.capturing.agreement.worlds import World
 from tclab.capturing.torch_private import compiler, precision
 
@@ -31,11 +31,12 @@ class ObservedValue:
 @dataclass
 class Observation:
     """The results of calls and the state after the calls, by name. `error` is the error that a call
-    raised, or ''.
+    raised, or ''. `closed` maps each object in a result whose parts are not known to its type.
     """
 
     results: dict[str, ObservedValue] = field(default_factory=dict)
     state: dict[str, ObservedValue] = field(default_factory=dict)
+    closed: dict[str, str] = field(default_factory=dict)
     error: BaseException | None = None
     calls: int = 0
 
@@ -44,9 +45,11 @@ class Observation:
         self.calls += 1
         of_call = f" of call {self.calls}" if len(world.calls) > 1 else ""
         owners = _map_storages(world)
-        for place, leaf in enumerate(compiler.nested_leaves(result)):
-            name = f"output {place}{of_call}"
+        for place, leaf, opened in results.open_result(result):
+            name = f"{place}{of_call}"
             self.results[name] = observe(leaf, owners.get(_storage_address(leaf), ""))
+            if not opened:
+                self.closed[name] = type(leaf).__name__
             if _storage_address(leaf):
                 owners.setdefault(_storage_address(leaf), name)
         kinds = type(result).__name__
@@ -65,7 +68,7 @@ def observe(leaf: Any, owner: str = "") -> ObservedValue:
     if isinstance(leaf, torch.Tensor):
         rounded = precision.rounded_precision(leaf)
         return ObservedValue(_copy_data(leaf), _list_facts(leaf, owner), rounded)
-    plain = isinstance(leaf, values.SIMPLE)
+    plain = isinstance(leaf, results.SIMPLE)
     return ObservedValue(leaf if plain else None, {"type": type(leaf).__name__})
 
 

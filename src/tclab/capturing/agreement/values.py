@@ -7,13 +7,14 @@ a storage also share one in the copy, and an object that is reached twice is cop
 from __future__ import annotations
 
 import copy
-import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType, MethodType
 from typing import Any
 
 import torch
 
+from tclab.capturing.results import SIMPLE
 from tclab.capturing.torch_private import compiler
 from tclab.text import user_lines
 
@@ -24,7 +25,6 @@ _MODULE_ATTRIBUTES = frozenset(vars(torch.nn.Module())) | {
 }
 _PLAIN_TENSOR_TYPES = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 _TABLES = ("_parameters", "_buffers", "_modules")
-SIMPLE = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, torch.Size)
 
 #: Address, bytes and type of a storage → its copy, as a tensor of one dimension.
 Storages = dict[tuple[int, int, torch.dtype], torch.Tensor]
@@ -60,7 +60,7 @@ def _list_parts(value: Any) -> Iterator[tuple[str, Any]]:
         for place, (key, inner) in enumerate(list(value.items())):
             shown = repr(key) if isinstance(key, SIMPLE) else f"#{place}"
             yield f"[{shown}]", inner
-    elif isinstance(value, (list, tuple)):
+    elif isinstance(value, (list, tuple, deque)):
         yield from ((f"[{place}]", inner) for place, inner in enumerate(value))
     elif is_users_object(value):
         yield from ((f".{name}", inner) for name, inner in list(vars(value).items()))
@@ -85,14 +85,7 @@ def is_users_object(value: Any) -> bool:
     """
     if isinstance(value, (type, FunctionType, MethodType)) or not hasattr(value, "__dict__"):
         return False
-    return is_users_class(type(value))
-
-
-def is_users_class(cls: type) -> bool:
-    """Return whether this class is defined in the user's code."""
-    module = sys.modules.get(cls.__module__)
-    file = getattr(module, "__file__", None)
-    return file is not None and user_lines.is_user_file(file)
+    return user_lines.is_users_class(type(value))
 
 
 # --------------------------------------------------------------------------- copies

@@ -193,7 +193,7 @@ def _find_caches(fn: Callable[..., Any]) -> list[Any]:
         owner = getattr(value, "__self__", value)
         modules = owner.modules() if isinstance(owner, torch.nn.Module) else [owner]
         for cls in {each if isinstance(each, type) else type(each) for each in modules}:
-            for each in vars(cls).values() if values.is_users_class(cls) else ():
+            for each in vars(cls).values() if user_lines.is_users_class(cls) else ():
                 function = getattr(each, "__func__", each)
                 found[id(function)] = function
     caches = (_cache_in(each) for each in found.values())
@@ -256,7 +256,7 @@ def _called_functions(value: Any) -> Iterator[FunctionType]:
 
 
 def _methods(cls: type) -> Iterator[FunctionType]:
-    for each in vars(cls).values() if values.is_users_class(cls) else ():
+    for each in vars(cls).values() if user_lines.is_users_class(cls) else ():
         function = getattr(each, "__func__", each)
         if isinstance(function, FunctionType):
             yield function
