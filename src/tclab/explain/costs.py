@@ -146,9 +146,10 @@ def call_cost(
 
 def likely_bounds(launches: float, work: Mapping[tuple[str, str], float]) -> tuple[str, str]:
     """Return the key of BOUNDS for the part that is likely to take longest, and the key of another
-    part that may take longest, or ''. The expected seconds of a part are its least seconds divided
-    by the share of the rates that such work attained. Launches overlap with the GPU's work. `work`
-    has the least seconds of each kind of work and bound.
+    part that may take longest, or ''. `work` maps (kind of work, bound) to the least seconds, at
+    the device's full rate. Work of a kind attains only a share of this rate, which was measured, so
+    the expected seconds are the least seconds divided by the share. Launches overlap with the GPU's
+    work.
     """
     attained, seconds = measured_costs().attained, {"memory": 0.0, "products": 0.0}
     for (kind, bound), least in work.items():

@@ -54,7 +54,7 @@ def build(
         evidence.of_capture(capture, snapshot, chains, target, mode, measurement),
         calls=len(calls),
         breaks=tried_fixes.breaks,
-        fixes=tried_fixes.functions,
+        fixes=tried_fixes.recompiles,
         checkpoint_fix=tried_fixes.checkpoint_fix,
         own=tried_fixes.own,
         agreement=agreement,

@@ -23,8 +23,8 @@ def group_alike(processes: Sequence[JobProcess]) -> list[list[JobProcess]]:
 
 
 def first_difference(first_process: JobProcess, second_process: JobProcess) -> tuple[Step, Step]:
-    """Return the first step in which two processes differ, once of each process; '' for a process
-    that has no further step.
+    """Return the first step of each process in which the two processes differ; '' for a process
+    that has no further step, and for both if all steps are equal.
     """
     pairs = zip_longest(list_steps(first_process), list_steps(second_process), fillvalue="")
     return next((pair for pair in pairs if pair[0] != pair[1]), ("", ""))
