@@ -79,8 +79,8 @@ def clean(reason: str) -> str:
 
 
 def _find_line(graph: Graph, name: str) -> SourceLine | None:
-    """Return the line of the first node that calls the object named `name`. Dynamo gives no line to
-    a context that is entered; for a context, return the first line in it.
+    """Return the line of the first node that calls the object named `name`. A node that enters a
+    context manager has no line; then return the line of the first node inside it that has one.
     """
     found = (at for at, node in enumerate(graph.nodes) if node.target.rpartition(".")[2] == name)
     after = (node.source for node in graph.nodes[next(found, len(graph.nodes)) :])

@@ -61,7 +61,7 @@ class Rules(tuple[Rule, ...]):
 class AttentionRules:
     """All rules of one PyTorch; the rules of each backend are in the order of the source.
 
-    `commit` is the commit of the release's tag. `conditions` evaluates conditions on symbolic
+    `commit` is the commit of the release's tag. `evaluator` evaluates conditions on symbolic
     sizes. With `unbatched`, inputs of three dimensions get a batch of one before the rules are
     applied.
     """

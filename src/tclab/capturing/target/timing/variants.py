@@ -109,7 +109,7 @@ class GraphCompiler:
 
         explore_combinations(len(groups), kernel_counts)
 
-        def compile_otherwise(questions: tuple[TimedQuestion, ...]) -> Variant | None:
+        def compile_flipped(questions: tuple[TimedQuestion, ...]) -> Variant | None:
             if not questions:
                 return None
             return self._compile_variant(compile_graph, FlippedChoices(), questions)
@@ -121,10 +121,10 @@ class GraphCompiler:
             groups,
             tuple(variants.values()),
             measured,
-            compile_otherwise(measured),
+            compile_flipped(measured),
             self.measurements.source,
             likely,
-            compile_otherwise(likely),
+            compile_flipped(likely),
         )
 
     def _compile_variant(
