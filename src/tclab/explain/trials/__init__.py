@@ -46,7 +46,7 @@ def try_fixes(
     with open_runner(request) as runner:
         recompile_fixes = recompiles.find_fixes(capture, subject, runner)
         hinted = breaks.try_hints(capture.breaks, recompile_fixes, runner)
-        agreement = differing.find_way(agreement, runner)
+        agreement = differing.find_remedy(agreement, runner)
         checkpoint_fix = _find_checkpoint_fix(held, runner) if held else ""
         own = _add_fix(own, runner)
         return TriedFixes(hinted, recompile_fixes, own, agreement, checkpoint_fix)

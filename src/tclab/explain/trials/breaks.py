@@ -1,4 +1,4 @@
-"""Try the hints on graph breaks that name a setting."""
+"""Try PyTorch's hints on graph breaks, if the hint names a setting."""
 
 from __future__ import annotations
 
