@@ -331,7 +331,7 @@ def test_each_command_is_where_its_table_says() -> None:
         group = command.tclab
         found = group.get_command(None, name)  # type: ignore[arg-type]
         assert found is not None and found.name == name, place
-    assert set(workshop.COMMANDS) == command.OF_A_CLONE
+    assert set(workshop.COMMANDS) == command.WORKSHOP_COMMANDS
 
 
 def test_a_command_of_the_workshop_says_that_it_needs_a_clone(monkeypatch, capsys) -> None:

@@ -540,7 +540,7 @@ def test_semaphores_of_a_run_that_is_ended_go_with_it(lab):
 
 
 def test_the_number_of_files_is_limited(lab, monkeypatch):
-    monkeypatch.setattr(failures, "FILES", 50)
+    monkeypatch.setattr(failures, "MOST_FILES", 50)
     code = """
     import pathlib, time
     for n in range({}):
@@ -572,7 +572,7 @@ def test_a_limit_of_the_shell_is_named(lab, limit, code, option):
 
 def test_files_of_a_run_that_ends_at_once_are_counted(lab, monkeypatch):
     """It can end before the supervisor has counted them."""
-    monkeypatch.setattr(failures, "FILES", 50)
+    monkeypatch.setattr(failures, "MOST_FILES", 50)
     code = "import pathlib\nfor n in range({}):\n    pathlib.Path(str(n)).touch()"
     assert failure(lab.one(code.format(60))).cause == "files"
     assert lab.one(code.format(40)).ok

@@ -130,7 +130,7 @@ def test_the_parts_of_a_trainer_and_their_limit(explained):
         report = explained("fit")
     assert (report.own.objects, report.own.frames, report.own.ok) == (4, 3, 2)
     assert report.own.limits == ("Part.forward",)
-    said = counts.verdict(report)
+    said = counts.summary(report)
     assert said.startswith("Your file compiles 4 objects: 3 frames, 2 ok, the limit at `Part.forw")
     assert report.counts.recompiles == 1 and report.counts.all_graphs == 2
 
@@ -139,7 +139,7 @@ def test_a_forward_that_is_bound_to_another_object(explained):
     report = explained("unbound")
     line = PARTS.splitlines().index("    net.forward = types.MethodType(Net.forward, net)") + 1
     assert report.own.frames == 0 and report.counts.graphs == 0
-    assert counts.verdict(report) == (
+    assert counts.summary(report) == (
         "0 frames were compiled of the 4 objects that your file compiles: "
         f"`forward` is bound to another object (own_parts.py:{line})."
     )
@@ -183,7 +183,7 @@ def test_an_original_that_was_stored_before_the_compile(explained):
             'table.double = torch.compile(table.double, backend="eager")',
         )
     )
-    assert counts.verdict(report) == (
+    assert counts.summary(report) == (
         "0 frames were compiled of the 1 object that your file compiles: the uncompiled "
         f"`Table.double` is called at own_parts.py:{call} (return table.handlers[0](x)); what "
         f"torch.compile made of it (own_parts.py:{compile_}) is not."

@@ -398,7 +398,7 @@ def counted(
 ) -> str:
     items = [Break("why")] * breaks + [Break("why", skipped=True)] * skips
     counts = Counts(recompiles=recompiles, all_graphs=all_graphs)
-    return words.verdict(
+    return words.summary(
         Report(counts=counts, breaks=Breaks("", "", tuple(items), graphs_of_symbols))
     )
 

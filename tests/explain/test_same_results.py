@@ -92,11 +92,11 @@ def test_the_line_that_differs_is_tried_first_and_said(write):
             return TrialResult(agrees=line in remedy.lines)
 
     runner = Stub(ExplainRequest.parse("unequal.py:moved"))
-    way = differing.find_way(found, runner).way
+    way = differing.find_remedy(found, runner).way
     code = "rows.copy_(torch.cat((rows[:1], rows[:-1].clone()), 0))"
     assert way == f"write it out of place (line {line}): {code}"
     option = replace(found, way="dynamic=True")
-    assert differing.find_way(option, runner) is option
+    assert differing.find_remedy(option, runner) is option
 
 
 def test_words():

@@ -197,9 +197,9 @@ def test_a_line_of_generated_code_is_not_the_readers(tmp_path, monkeypatch):
 
 
 def test_the_step_that_pytorchs_error_tells_is_taken():
-    step = failures._said_by_pytorch("got RuntimeError('No fake. Please use `f.register_fake`.')")
+    step = failures._step_from_pytorch("got RuntimeError('No fake. Please use `f.register_fake`.')")
     assert step == "use `f.register_fake` (PyTorch says so; not tried)"
-    assert failures._said_by_pytorch("Please report this issue.") == ""
+    assert failures._step_from_pytorch("Please report this issue.") == ""
 
 
 def test_a_compile_that_fails_is_got_round(write):

@@ -25,7 +25,7 @@ from tclab.model import (
     Break,
     Breaks,
     CacheLookup,
-    Caching,
+    CacheResult,
     CallCost,
     Checkpoints,
     CompileTime,
@@ -69,7 +69,7 @@ COPY = KernelRow(
 )
 WORK = KernelRow("triton_poi_fused_add_1", origins=("aten.add",), lines=(LINE,), bytes=1000)
 UPCAST = KernelRow("extern_kernels.mm", "extern", rate="f32", lines=(LINE,), upcast="bf16")
-BYPASS = Caching("0/0", "AOTAutograd", "bypass", "a higher-order operator", LINE)
+BYPASS = CacheResult("0/0", "AOTAutograd", "bypass", "a higher-order operator", LINE)
 SAVED = PartitionedValue("tanh", "aten.tanh", "saved", 2**27, storage=1, location=LINE)
 GIVEN = PartitionedValue("x", "", "input", 2**26, storage=0)
 KEPT = Partition("", "partition", (GIVEN, SAVED))

@@ -94,7 +94,9 @@ def python_function(fn: Any) -> FunctionType | None:
 
 
 def _functions_to_swap(codes: list[CodeType], top: FunctionType | None) -> list[FunctionType]:
-    """Return `top` and all functions that run, or whose code defines, one of these code objects."""
+    """Return `top`, all functions whose code is one of these code objects, and all functions that
+    define such a function.
+    """
     functions = {id(top): top} if top is not None else {}
     ids, files = {id(code) for code in codes}, {code.co_filename for code in codes}
     for candidate in gc.get_objects() if codes else ():

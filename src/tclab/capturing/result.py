@@ -23,7 +23,7 @@ from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
 from tclab.errors import CaptureError, TclabError
 from tclab.model import (
-    Caching,
+    CacheResult,
     Candidates,
     Chain,
     Chart,
@@ -226,7 +226,7 @@ class Capture(Stages):
         return tuple(event.data for event in self.trace.select(names.CHECKPOINTS))
 
     @cached_property
-    def cachings(self) -> tuple[Caching, ...]:
+    def cachings(self) -> tuple[CacheResult, ...]:
         """Whether the caches of AOTAutograd and Inductor can keep each graph, and if not, why."""
         return _caching.read_cachings(self.trace, self.graphs)
 

@@ -1,4 +1,4 @@
-"""Define ``tclab check``: compare functions of the user's, or a job, with their baselines."""
+"""Define ``tclab check``: compare the user's functions, or a job, with their baselines."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def check(
     context: click.Context, path: Path, update: bool, strict: bool, against: Path | None,
     report: Path | None, seconds: float,
 ) -> None:  # fmt: skip
-    """Compile the functions that FILE lists, and compare each with what it was: breaks,
-    recompiles, graphs, kernels. Worse is a new one, or a larger number. FILE is TOML:
+    """Compile the functions that FILE lists, and compare each with its earlier compile: breaks,
+    recompiles, graphs, kernels. A new one, or a larger number, is worse. FILE is TOML:
 
     \b
       [[function]]
@@ -71,8 +71,8 @@ def check(
     compared, and nothing is compiled.
 
     \b
-    Ends with: 0 the same or better, 4 one is worse, 3 none is, and one could not be compared (a
-    function that does not compile, a file that is not there or is damaged), 2 wrong use.
+    Ends with: 0 the same or better, 4 one is worse, 3 none is worse but one could not be compared
+    (a function that does not compile, a file that is missing or damaged), 2 wrong use.
 
     \b
     Examples:

@@ -30,8 +30,8 @@ COMMANDS = {
 #: The commands of the site and the workshop. An installed tclab has no workshop, and may lack both.
 HOUSES = ("tclab.site.cli", "tclab.workshop.cli")
 #: The workshop's commands, for the error message of an installation without it.
-OF_A_CLONE = frozenset({"bench", "record-choices", "verify-target"})
-CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 92}
+WORKSHOP_COMMANDS = frozenset({"bench", "record-choices", "verify-target"})
+_CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 92}
 
 
 def table() -> Mapping[str, str]:
@@ -61,13 +61,13 @@ class LazyGroup(click.Group):
             module, _, name = place.partition(":")
             command: click.Command = getattr(importlib.import_module(module), name)
             return command
-        if cmd_name in OF_A_CLONE:
+        if cmd_name in WORKSHOP_COMMANDS:
             step = "clone the project; there, pip install -e '.[explain]', or set PYTHONPATH=src"
             raise TclabError(f"tclab {cmd_name}", "is not in the wheel", step)
         return None
 
 
-@click.group(cls=LazyGroup, context_settings=CONTEXT, epilog=EXIT_STATUS)
+@click.group(cls=LazyGroup, context_settings=_CONTEXT_SETTINGS, epilog=EXIT_STATUS)
 @click.option(
     "--root",
     type=click.Path(exists=True, file_okay=False, path_type=Path),

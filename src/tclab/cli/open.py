@@ -70,9 +70,9 @@ def open_command(
     """Read what a real run left behind: folders of TORCH_TRACE, their logs, profiles that PyTorch
     exported, compressed or in an archive. Neither PyTorch nor the machine of the run is needed.
 
-    After ``--`` comes a command instead: it runs with TORCH_TRACE set, and what it wrote is opened.
-    Its output passes through, the findings go to stderr, and the traces stay where it says. Ctrl-C
-    ends the command, and what it wrote until then is opened.
+    Instead of PATH, a command can follow ``--``: it runs with TORCH_TRACE set, and its traces are
+    opened. The findings go to stderr, after the command's own output, with the folder in which the
+    traces stay. Ctrl-C ends the command, and the traces that it wrote until then are opened.
 
     \b
     Ends with: 0 opened, 2 nothing to open; with a command, its own status.

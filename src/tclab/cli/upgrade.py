@@ -118,9 +118,9 @@ def upgrade(context: click.Context, /, **asked: Any) -> None:
     Each compile runs in a process of its own, with the Python of its PyTorch. Without --python, an
     environment is made in your cache and kept there; its size is printed before, and your own
     environment is not touched. Stages are compared from the top; kernels that differ are grouped
-    by cause, with what it can change, and one pair side by side. Seconds are compared with
-    --rounds, and the times of calls with --measure; neither the verdict nor the status hangs on
-    them.
+    by cause, with what it can change, and one pair side by side. With --rounds, seconds of
+    compiling are compared, and with --measure the times of calls; they affect neither the verdict
+    nor the status.
 
     \b
     Ends with: 0 the same, 4 something differs (also where only one of them compiles it),

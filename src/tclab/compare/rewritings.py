@@ -9,8 +9,9 @@ from functools import cache
 
 @dataclass(frozen=True)
 class OlderCall:
-    """A newer function, and the older function that means the same for the first `kept_operands`
-    operands. If `last_operand` is set, it is the last operand of the newer call.
+    """A call in an older PyTorch, and the newer call with the same meaning. `older` takes the first
+    `kept_operands` operands of `newer`. If `last_operand` is set, the newer call has it as one
+    further, last operand.
     """
 
     newer: str

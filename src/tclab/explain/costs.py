@@ -1,10 +1,11 @@
 """Compute the least cost of one call on a GPU, from its kernels' work and the GPU's rates.
 
 A kernel takes at least its bytes divided by the bandwidth of the memory that they come from, and
-its operations divided by the rate of their format. Data that fits in L2 may come from L2. So of a
-kernel's bytes, and of the bytes that enter and leave a graph, only those beyond the size of L2
-count at the bandwidth of the device's memory. The host launches kernels at the same time; the cost
-of a launch was measured (`measured_costs.json`, which ``benchmarks/floors.py`` writes).
+its operations divided by the rate of their format. Data that fits in L2 may come from L2, so
+only the bytes beyond the size of L2 are divided by the bandwidth of the device's memory. This holds
+for a kernel's bytes, and for the bytes that enter and leave a graph. The host launches kernels at
+the same time; the cost of a launch was measured (`measured_costs.json`, which
+``benchmarks/floors.py`` writes).
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ _CLOSE = 1.5  # if two parts differ by less than this factor, either of them may
 @dataclass(frozen=True)
 class MeasuredCosts:
     """The seconds that were measured on the host: for entering a compiled graph, for entering a
-    graph that needs gradients together with its backward, for one launch of a generated kernel, and
-    for one library call. `attained` maps a kind of work (`work_kind`) to the median of the least
-    seconds divided by the measured seconds of a call; for ``launches`` these are seconds of the
-    host. The other fields say where and when this was measured.
+    graph and, later, its backward, for one launch of a generated kernel, and for one library call.
+    `attained` maps a kind of work (`work_kind`) to the median of the least seconds divided by the
+    measured seconds of a call; for ``launches`` these are seconds of the host. The other fields say
+    where and when this was measured.
     """
 
     graph: float
@@ -146,9 +147,10 @@ def call_cost(
 
 def likely_bounds(launches: float, work: Mapping[tuple[str, str], float]) -> tuple[str, str]:
     """Return the key of BOUNDS for the part that is likely to take longest, and the key of another
-    part that may take longest, or ''. The expected seconds of a part are its least seconds divided
-    by the share of the rates that such work attained. Launches overlap with the GPU's work. `work`
-    has the least seconds of each kind of work and bound.
+    part that may take longest, or ''. `work` maps (kind of work, bound) to the least seconds, at
+    the device's full rate. Work of a kind attains only a share of this rate, which was measured, so
+    the expected seconds are the least seconds divided by the share. Launches overlap with the GPU's
+    work.
     """
     attained, seconds = measured_costs().attained, {"memory": 0.0, "products": 0.0}
     for (kind, bound), least in work.items():
@@ -207,9 +209,9 @@ class FirstCall:
         return seconds + kernels * costs.kernel + calls * costs.library_call
 
     def least_work(self) -> Mapping[tuple[str, str], float]:
-        """Return the GPU's least seconds by kind of work (`work_kind`) and bound. Inputs and
-        outputs of a graph that do not fit into L2 must be moved even if the rows' floors are less
-        than that.
+        """Return the GPU's least seconds by kind of work (`work_kind`) and bound. They are at least
+        the seconds to move the graphs' inputs and outputs, apart from what fits into L2. If the
+        rows' floors sum to less, the rest is added to the memory work of generated kernels.
         """
         seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
         for row, found in self.floors:
@@ -233,8 +235,9 @@ class FirstCall:
     def _product_seconds_at(
         self, rate: str, is_changed: Callable[[KernelRow], bool]
     ) -> float | None:
-        """Return the seconds of the rows that products bound if the changed ones among them use
-        operands of the format `rate`; None if there are none, or if the device has no such rate.
+        """Return the seconds of the rows that are bound by products, if those for which
+        `is_changed` is true used operands of the format `rate`. Return None if it is true for none
+        of them, or if the device has no such rate.
         """
         bound = [row for row, found in self.floors if found.bound == "products"]
         if not any(map(is_changed, bound)) or self.target.operations_per_second(rate) is None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tclab.targets import Target
 
 
-def of_capture(
+def from_capture(
     capture: Capture, snapshot: Snapshot, chains: Sequence[Chain], target: Target | None,
     mode: str = "", measurement: Measurement | None = None,
 ) -> Evidence:  # fmt: skip

@@ -135,7 +135,7 @@ def explain_compiler_error(
     operator = failing.find_operator(text) or found.operator
     where = f", in {found.stage}" * bool(found.stage) + f", at {operator}" * bool(operator)
     cause = f"it runs, but torch.compile fails on it{where}: {last_line(error)}"
-    return ExplainError(place, cause, _said_by_pytorch(text) or found.step)
+    return ExplainError(place, cause, _step_from_pytorch(text) or found.step)
 
 
 #: The line of compiled code in a traceback is the first of its function.
@@ -147,7 +147,7 @@ _ADVICE = re.compile(
 )
 
 
-def _said_by_pytorch(text: str) -> str:
+def _step_from_pytorch(text: str) -> str:
     """Return the step that PyTorch's own error tells the reader to take; '' if it tells none."""
     found = _ADVICE.search(text)
     return f"{found[0]} (PyTorch says so; not tried)".removeprefix("Please ") if found else ""

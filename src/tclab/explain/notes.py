@@ -117,13 +117,13 @@ class _Fact:
         """Whether all sizes may vary."""
         return self.sizes is not None and {*self.sizes} == {"any"}
 
-    def covers(self, special: _Fact) -> bool:
-        """Return whether this fact leaves open all sizes in which it differs from `special`."""
-        if self.sizes is None or special.sizes is None:
+    def covers(self, narrower: _Fact) -> bool:
+        """Return whether this fact leaves open all sizes in which it differs from `narrower`."""
+        if self.sizes is None or narrower.sizes is None:
             return False
-        if self == special or self.text != special.text:
+        if self == narrower or self.text != narrower.text:
             return False
-        pairs = zip_longest(self.sizes, special.sizes)
+        pairs = zip_longest(self.sizes, narrower.sizes)
         return all(left in ("any", right) for left, right in pairs)
 
 

@@ -224,7 +224,7 @@ def _explain_none(
 
 
 def _describe_generator(reachable: ReachableCompiles) -> str:
-    """Return that one of the compiled functions is a generator, and its line; '' if none is."""
+    """Return the cause that a compiled function is a generator, with its line; '' if none is."""
     for each in reachable.objects:
         function = getattr(find_original(each), "__func__", find_original(each))
         if isinstance(function, types.FunctionType) and function.__code__.co_flags & _SUSPENDED:

@@ -51,10 +51,10 @@ def build(
     snapshot = take_snapshot(capture, here, subject.title, device)
     mode = str(request.options.get("mode") or "")
     shown = replace(
-        evidence.of_capture(capture, snapshot, chains, target, mode, measurement),
+        evidence.from_capture(capture, snapshot, chains, target, mode, measurement),
         calls=len(calls),
         breaks=tried_fixes.breaks,
-        fixes=tried_fixes.functions,
+        fixes=tried_fixes.recompiles,
         checkpoint_fix=tried_fixes.checkpoint_fix,
         own=tried_fixes.own,
         agreement=agreement,

@@ -21,8 +21,9 @@ from tclab.text import user_lines
 
 @dataclass(frozen=True)
 class CompileCall:
-    """One call of torch.compile, or of `Module.compile`, which returns the module itself. `place`
-    is the user's line that made the call, ``my_model.py:12``; '' if it is not known.
+    """One call of torch.compile or `Module.compile`. `result` is the compiled object; after
+    `Module.compile` it is the module itself. `place` is the user's line that made the call,
+    ``my_model.py:12``; '' if it is not known.
     """
 
     original: Any

@@ -55,7 +55,7 @@ def _complex_nodes(graph: Graph) -> Iterator[Node]:
 
 
 def _called_name(node: Node) -> str:
-    """Return the name that a row of the kernels has for the call of an operator."""
+    """Return the name under which the table of kernels lists the call of an operator."""
     return node.target if node.target.startswith("torch.ops.") else f"torch.ops.{node.target}"
 
 

@@ -12,7 +12,7 @@ from tclab.model import (
     Advice,
     Agreement,
     Breaks,
-    Caching,
+    CacheResult,
     CallCost,
     Checkpoints,
     CompileTime,
@@ -58,7 +58,7 @@ class Evidence:
     measurement: Measurement | None = None
     cuda_graph_skips: tuple[str, ...] = ()
     on_host: tuple[str, ...] = ()
-    cachings: tuple[Caching, ...] = ()
+    cachings: tuple[CacheResult, ...] = ()
     checkpoints: tuple[Checkpoints, ...] = ()
     partitions: tuple[Partition, ...] = ()
     post_grad: tuple[Graph, ...] = ()

@@ -27,8 +27,8 @@ from tclab.model import (
 
 #: A process that compiles for at least this many seconds is a finding.
 _LONG_COMPILE_SECONDS = 5.0
-#: A GPU that is unused for this share of a profile is a finding. Collectives are a finding, too, if
-#: in one rank's profile they take this share of the profile longer than in another's.
+#: A GPU that is unused for this share of a profile is a finding. So are collectives, if they take
+#: longer on one rank than on another, by at least this share of the profile.
 _IDLE_SHARE = 0.2
 #: A function with at least this share of the compile time is named alone.
 _LARGE_SHARE = 0.1
@@ -136,9 +136,9 @@ def _find_job_without_compiles(job: Job) -> Iterator[Finding]:
 
 
 def _find_cache_misses(processes: Sequence[JobProcess]) -> Iterator[Finding]:
-    """Yield a finding for each cause of misses, which are parts of a cache key in which a process
-    differs from one that had the graph. The cost is that of the process that spent the most on
-    these compiles, because processes compile at the same time.
+    """Yield a finding for each cause of cache misses. The cause is the parts of the key that differ
+    from the key of a process that had the graph. The cost is that of the process that spent
+    the most on these compiles, because processes compile at the same time.
     """
     by_cause: dict[str, dict[str, float]] = defaultdict(dict)
     for process in processes:
@@ -172,7 +172,7 @@ def _find_compile_time(processes: Sequence[JobProcess]) -> Iterator[Finding]:
         return
     who = f"{process_label(process)}, the longest," if len(processes) > 1 else "the job"
     what = f"{who} compiled for {format_seconds(process.seconds)}"
-    place, words = _dearest_function(process)
+    place, words = _costliest_function(process)
     if longest := sorted(process.compile_time.phases, key=lambda each: -each.seconds)[:3]:
         phases = ", ".join(f"{each.name} {format_seconds(each.seconds)}" for each in longest)
         words += f"; the longest phases are {phases}"
@@ -186,7 +186,7 @@ def _find_compile_time(processes: Sequence[JobProcess]) -> Iterator[Finding]:
     )
 
 
-def _dearest_function(process: JobProcess) -> tuple[SourceLine | None, str]:
+def _costliest_function(process: JobProcess) -> tuple[SourceLine | None, str]:
     """Return the line of the function that took the most seconds of compiling, and its share in
     words. Returns (None, '') if the trace has no seconds of a function.
     """

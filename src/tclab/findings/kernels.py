@@ -65,10 +65,10 @@ COMPILE_BLOCKS = (
 )
 
 
-def _use_cuda_graphs(how_known: str) -> str:
+def _use_cuda_graphs(remark: str) -> str:
     return (
         'mode="reduce-overhead": a CUDA graph starts all kernels at once; not where shapes change '
-        f"from call to call. ({how_known}.)"
+        f"from call to call. ({remark}.)"
     )
 
 

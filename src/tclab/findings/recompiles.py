@@ -90,11 +90,13 @@ class _Recompiled:
 
     @property
     def is_unavoidable(self) -> bool:
-        """Whether there is nothing to do. There is, where each call compiles the function."""
+        """Whether there is nothing to do. If each call compiles the function, there is something
+        to do.
+        """
         return self.name == "recompile" and self.fix.cause == fixes.UNAVOIDABLE
 
     @property
-    def again(self) -> str:
+    def compiled_again(self) -> str:
         """The sentence that the function was compiled again; '' if the recompiles are unknown."""
         return _compiled_again(self.items, self.function) if self.items else ""
 
@@ -132,7 +134,7 @@ def _merge(group: Sequence[_Recompiled], evidence: Evidence) -> Finding:
 
 def _count_compiles(group: Sequence[_Recompiled]) -> str:
     if len(group) == 1:
-        return group[0].again
+        return group[0].compiled_again
     times = sum(len(each.items) for each in group)
     if not times:
         return f"{len(group)} functions"
@@ -141,14 +143,14 @@ def _count_compiles(group: Sequence[_Recompiled]) -> str:
     return f"{len(group)} functions compiled again{sizes}{every}"
 
 
-def _merge_fixes(several: Sequence[Fix]) -> str:
+def _merge_fixes(group: Sequence[Fix]) -> str:
     """Return the text of fixes with the same cause. A fix for the sizes of several functions names
     none of their arguments.
     """
-    texts = {fix.text for fix in several}
+    texts = {fix.text for fix in group}
     if len(texts) == 1:
         return texts.pop()
-    tried = " Tried: each is compiled less often." if several[0].helped else ""
+    tried = " Tried: each is compiled less often." if group[0].helped else ""
     return f"{fixes.ANY_SIZE}.{tried}"
 
 

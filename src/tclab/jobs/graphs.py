@@ -118,7 +118,9 @@ def _read_graph(events: Sequence[Event[Any]]) -> ReadGraph:
     read = JobGraph(
         compile_id=unit.compile_id,
         direction=unit.direction,
-        kernels={kernel.kernel_name: _lines_of(kernel, unit, by_name) for kernel in generated},
+        kernels={
+            kernel.kernel_name: _lines_of_kernel(kernel, unit, by_name) for kernel in generated
+        },
         files=dict(_read_kernel_files("".join(codes))),
         library_calls=len(unit.kernels) - len(generated),
         lines=tuple(dict.fromkeys(lines)),
@@ -137,7 +139,7 @@ def _lines_by_name(graphs: Sequence[Graph]) -> dict[str, SourceLine]:
     return {name: found.pop() for name, found in lines.items() if len(found) == 1}
 
 
-def _lines_of(
+def _lines_of_kernel(
     kernel: Kernel, unit: Unit, by_name: Mapping[str, SourceLine]
 ) -> tuple[SourceLine, ...]:
     """Return the lines that a kernel computes in all of its calls. The kernel's definition names

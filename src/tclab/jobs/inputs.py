@@ -124,9 +124,9 @@ def _files_in_archive(archive: Path) -> Iterator[Input]:
         yield Input(f"the rest of {archive.name}", _unreadable_stream(error))
 
 
-def kind_of(text: IO[str]) -> str:
-    """Return what the beginning of the text shows it to be: ``trace``, ``profile`` or ''.
-    Afterwards the text is at its beginning again.
+def detect_kind(text: IO[str]) -> str:
+    """Return the kind of a text by its beginning: ``trace``, ``profile`` or ''. Afterwards the text
+    is at its beginning again.
     """
     first = text.read(4096)
     if first.startswith("\t"):  # a payload, because the beginning of the log was cut off

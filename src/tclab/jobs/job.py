@@ -88,7 +88,7 @@ def open_job(
 def _read_input(file: inputs.Input, name: str, read: _InputsRead) -> None:
     try:
         text = file.text()
-        kind = inputs.kind_of(text)
+        kind = inputs.detect_kind(text)
         if kind == "trace":
             times, all_graphs = PhaseTimes(), read.snapshots or read.stages
             log = read_log(text, all_graphs=all_graphs, on_phase=times.add)
@@ -156,7 +156,7 @@ def _describe_differences(processes: Sequence[JobProcess]) -> Iterator[str]:
     # if a rank occurs twice, these are several runs and not one job
     if len({each.rank for each in of_ranks}) < len(of_ranks):
         return
-    first, *others = ranks.group_alike(of_ranks) or [[]]
+    first, *others = ranks.group_equal(of_ranks) or [[]]
     for group in others:
         one, two = ranks.first_difference(first[0], group[0])
         names = ", ".join(map(process_label, group))
@@ -176,7 +176,7 @@ def _remarks(
     known = [each.rank for each in processes if each.rank is not None]
     if missing := sorted(set(range(min(max(known, default=-1), _MOST_RANKS) + 1)) - set(known)):
         yield f"no trace of rank {', '.join(map(str, missing))}"
-    apart = [note for folder in read.folders for note in _note_jobs_apart(folder)]
+    apart = [note for folder in read.folders for note in _note_separate_runs(folder)]
     yield from apart
     for rank, number in Counter(known).items():
         if number > 1 and not apart:
@@ -185,7 +185,7 @@ def _remarks(
         yield f"written by {framework}"
 
 
-def _note_jobs_apart(folder: Sequence[ReadProcess]) -> Iterator[str]:
+def _note_separate_runs(folder: Sequence[ReadProcess]) -> Iterator[str]:
     """Yield a remark if some processes of a folder had written their last record before all others
     wrote their first.
     """

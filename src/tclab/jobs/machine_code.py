@@ -1,7 +1,7 @@
 """Compile kernels of a job down to instructions, each with the configuration that a profile of the
-job names. The kernels are compiled in a process of its own, with limits on memory and time, which
-loads only what Inductor writes. It starts in an empty folder, since Python could import a module of
-the working folder, where the files of a stranger may lie.
+job names. A child process with limits on memory and time compiles the kernels; it loads only code
+that Inductor writes. It starts in an empty folder, since Python could import a module from the
+working folder, where the files of a stranger may lie.
 """
 
 from __future__ import annotations

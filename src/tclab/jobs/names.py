@@ -1,5 +1,5 @@
-"""Give the traces of a job short names: of a file name that PyTorch chose, only its rank and its
-random letters are kept.
+"""Give the traces of a job short names: a file name that PyTorch chose is reduced to its rank and
+its random letters.
 """
 
 from __future__ import annotations

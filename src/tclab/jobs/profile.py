@@ -64,7 +64,7 @@ def read_kernels(profile: Profile, processes: Sequence[JobProcess]) -> DevicePro
         total.seconds += event["dur"] * _SECONDS
         total.category = event["cat"]
     own = [each for each in processes if each.rank == profile.rank is not None]
-    graphs = _Graphs.of(own or processes).with_keys_of(launches.values())
+    graphs = _Graphs.from_processes(own or processes).with_keys_of(launches.values())
     kernels = [graphs.join(name, launch, total) for (name, launch), total in sums.items()]
     return replace(
         _measure_span(device),
@@ -173,7 +173,7 @@ class _Graphs:
     by_kernel: Mapping[str, list[JobGraph]]
 
     @classmethod
-    def of(cls, processes: Sequence[JobProcess]) -> _Graphs:
+    def from_processes(cls, processes: Sequence[JobProcess]) -> _Graphs:
         graphs = [graph for process in processes for graph in process.graphs]
         by_kernel: dict[str, list[JobGraph]] = defaultdict(list)
         for graph in graphs:
@@ -186,9 +186,8 @@ class _Graphs:
         return cls({graph.key: graph for graph in graphs if graph.key}, by_file, by_kernel)
 
     def with_keys_of(self, launches: Iterable[_Launch]) -> _Graphs:
-        """Return the same graphs, also found by the keys of the calls in which the profile launched
-        one of their kernels. This is needed if the cache was off, because then the trace has no
-        keys.
+        """Return the graphs with further keys: those of the calls in which the profile launched one
+        of their kernels. This is needed if the cache was off, because then the trace has no keys.
         """
         known = {
             launch.key: self.by_file[launch.file][0]

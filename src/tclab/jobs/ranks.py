@@ -14,7 +14,7 @@ from tclab.model import JobCompile, JobProcess
 Step = str
 
 
-def group_alike(processes: Sequence[JobProcess]) -> list[list[JobProcess]]:
+def group_equal(processes: Sequence[JobProcess]) -> list[list[JobProcess]]:
     """Group the processes with equal steps, in the order of the first process of each group."""
     groups: dict[tuple[Step, ...], list[JobProcess]] = defaultdict(list)
     for process in processes:
@@ -23,8 +23,8 @@ def group_alike(processes: Sequence[JobProcess]) -> list[list[JobProcess]]:
 
 
 def first_difference(first_process: JobProcess, second_process: JobProcess) -> tuple[Step, Step]:
-    """Return the first step in which two processes differ, once of each process; '' for a process
-    that has no further step.
+    """Return the two processes' steps at the first position at which they differ; '' for a process
+    that has no step there, and for both if all steps are equal.
     """
     pairs = zip_longest(list_steps(first_process), list_steps(second_process), fillvalue="")
     return next((pair for pair in pairs if pair[0] != pair[1]), ("", ""))

@@ -109,8 +109,9 @@ def _output_code(read: Sequence[ReadGraph]) -> Iterator[Listing]:
 
 
 def _graph_events_by_compile(trace: Trace) -> dict[str, list[tuple[str, Event[Any]]]]:
-    """Map each compile to the events of its graphs, each with the name of its stage. A log that
-    repeats a graph has it once, and of Dynamo's attempts only the last one has a graph.
+    """Map each compile to the events of its graphs, each with the name of its stage. A graph that
+    the log repeats is returned once. If Dynamo traced a frame several times, only the graph of the
+    last attempt is returned.
     """
     stages = {event: stage for stage in _GRAPH_STAGES for event in EVENTS[stage]}
     found: dict[str, dict[tuple[str, str], Event[Any]]] = defaultdict(dict)
@@ -125,7 +126,7 @@ def _graph_events_by_compile(trace: Trace) -> dict[str, list[tuple[str, Event[An
 
 
 def _guards_by_compile(trace: Trace) -> Mapping[str, list[Guards]]:
-    """Map each compile to its guards, without the tree, whose leaves they are."""
+    """Map each compile to its guards, without the guard tree, which repeats them."""
     own = Trace(trace.select(names.START, names.METRICS, names.FILES, _GUARDS), trace.frames)
     found: dict[str, list[Guards]] = defaultdict(list)
     for entry in read_guards(own):

@@ -146,10 +146,10 @@ class Agreement:
 
 #: If eager's error is more than this many times the compiled code's, the compiled code rounds less
 #: often.
-_ROUNDS_MORE = 8
+_ROUNDING_RATIO = 8
 #: If the compiled code's error is more than this many times eager's, and more than this number,
 #: then only the rounding of the function's coarsest type explains it.
-_FURTHER, _SMALLEST = 64, 1e-4
+_COARSE_RATIO, _COARSE_ERROR = 64, 1e-4
 
 _STEPS = {
     "Dynamo": "leave the function out of the compile with torch.compiler.disable (not tried); "
@@ -159,12 +159,12 @@ _STEPS = {
 
 def _format_relative(error: float, eager_error: float) -> str:
     """Return the compiled code's error from float64 beside eager's."""
-    if eager_error > _ROUNDS_MORE * error:
+    if eager_error > _ROUNDING_RATIO * error:
         return (
             f"within eager's own rounding: eager is {eager_error:.1e} from float64, and the "
             f"compiled code, which rounds less often, {error:.1e}"
         )
-    if error > max(_SMALLEST, _FURTHER * eager_error):
+    if error > max(_COARSE_ERROR, _COARSE_RATIO * eager_error):
         return (
             f"within rounding of its coarsest type, but the compiled code is {error:.1e} from "
             f"float64, and eager {eager_error:.1e}"

@@ -273,7 +273,7 @@ def read_json(cls: type[S], text: str, format_: str) -> S:
     """
     data: Json = json.loads(text)
     if not isinstance(data, dict) or data.pop("format", None) != format_:
-        raise ValueError(f"not a {_kind_of(cls)} of the format {format_!r}")
+        raise ValueError(f"not a {_kind_name(cls)} of the format {format_!r}")
     return decode_kind(cls, data)
 
 
@@ -283,11 +283,11 @@ def decode_kind(cls: type[S], data: Json) -> S:
     """
     value = decode(data)
     if not isinstance(value, cls):
-        raise TypeError(f"it has no {_kind_of(cls)}")
+        raise TypeError(f"it has no {_kind_name(cls)}")
     return value
 
 
-def _kind_of(cls: type) -> str:
+def _kind_name(cls: type) -> str:
     return str(getattr(cls, "kind", cls.__name__))
 
 

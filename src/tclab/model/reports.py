@@ -62,7 +62,7 @@ class OwnCompiles:
 
 @kind("caching")
 @dataclass(frozen=True)
-class Caching:
+class CacheResult:
     """The result of looking up a graph in the cache of AOTAutograd or of Inductor. After a ``miss``
     the cache keeps the graph for the next start. A ``bypass`` has a `reason`, and `line` is the
     user's line that calls what the cache cannot keep.
@@ -220,7 +220,7 @@ class Report(Artifact):
     advisories: tuple[Advice, ...] = ()
     agreement: Agreement = field(default_factory=Agreement)
     own: OwnCompiles | None = None
-    cachings: tuple[Caching, ...] = ()
+    cachings: tuple[CacheResult, ...] = ()
     checkpoints: tuple[Checkpoints, ...] = ()
     cost: CallCost | None = None
     measurement: Measurement | None = None

@@ -106,8 +106,8 @@ class KernelIdentity:
         return f"{made} {' + '.join(self.operators) or self._arithmetic()}".strip()
 
     def _arithmetic(self) -> str:
-        """Return 'kernel' and the last expression of a C++ kernel that has no operator, as one that
-        calculates with a Python number.
+        """Return ``kernel of EXPRESSION`` for a C++ kernel without an operator, which calculates
+        with a Python number; the expression is its last one. Return ``kernel`` for any other.
         """
         found = _EXPRESSION.findall(self.body) if self.language == "cpp" else []
         return f"kernel of {found[-1]}" if found else "kernel"

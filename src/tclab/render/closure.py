@@ -53,7 +53,7 @@ class Index:
         return (0, *accumulate(self.counts))[: len(self.counts)]
 
     @cached_property
-    def _joins_of(self) -> tuple[Mapping[int, list[int]], Mapping[int, list[int]]]:
+    def _joins_by_line(self) -> tuple[Mapping[int, list[int]], Mapping[int, list[int]]]:
         joins_by_line: tuple[dict[int, list[int]], dict[int, list[int]]] = (
             defaultdict(list),
             defaultdict(list),
@@ -68,7 +68,7 @@ class Index:
         """Return the lines one step away: with side 1 the origins of `lines`, with side 0 the lines
         that came from them.
         """
-        joins_by_line = self._joins_of[side]
+        joins_by_line = self._joins_by_line[side]
         return {
             other_line
             for line in lines
@@ -78,7 +78,7 @@ class Index:
 
     def origin_joins(self, line: int) -> Sequence[int]:
         """Return the numbers of the joins that lead from `line` to its origins."""
-        return self._joins_of[1].get(line, ())
+        return self._joins_by_line[1].get(line, ())
 
     def _walk(self, line: int, side: int) -> set[int]:
         reached: set[int] = set()

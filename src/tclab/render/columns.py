@@ -51,10 +51,13 @@ def indent(text: str, prefix: str = "  ") -> str:
     return "\n".join(prefix + line for line in clean(text).split("\n"))
 
 
-def paragraph(text: str, first: str = "", rest: str = "  ", columns: int = WIDTH) -> str:
-    """Wrap `text`; put `first` before its first line and `rest` before the others."""
-    inner = wrap(text, columns - max(width(first), width(rest)))
-    return "\n".join((first if index == 0 else rest) + line for index, line in enumerate(inner))
+def paragraph(
+    text: str, first_prefix: str = "", other_prefix: str = "  ", columns: int = WIDTH
+) -> str:
+    """Wrap `text`; put `first_prefix` before its first line, `other_prefix` before the others."""
+    inner = wrap(text, columns - max(width(first_prefix), width(other_prefix)))
+    prefixes = [first_prefix] + [other_prefix] * len(inner)
+    return "\n".join(prefix + line for prefix, line in zip(prefixes, inner))
 
 
 def _fit_widths(natural_widths: list[int], columns: int) -> list[int]:

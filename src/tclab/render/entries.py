@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: A place in the source of PyTorch: ``torch/_decomp/decompositions.py:219``.
 _PLACE = re.compile(r"torch/[\w/]+\.py:\d+")
 #: Widths in characters: of the narrowest and the widest column, of the widest column with text in
-#: few rows, and the width below which no wider column shrinks on a screen that shows columns.
+#: few rows, and the width to which a wider column may shrink on a screen that shows columns.
 _NARROWEST, _WIDEST, _SPARSE, _WORD = 9, 60, 18, 13
 #: The width of a cell's padding in characters.
 _PADDING = 3

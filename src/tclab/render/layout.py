@@ -107,16 +107,16 @@ def make_scene(nodes: Sequence[Node]) -> Scene:
     row = rows(drawn, read_by)
     boxes: list[Box] = []
     links: list[Link] = []
-    place: dict[str, int] = {}
+    box_index: dict[str, int] = {}
     for node in drawn:
         if is_input(node):
             continue
-        read_boxes = (place[name] for name in dict.fromkeys(node.inputs) if name in place)
+        read_boxes = (box_index[name] for name in dict.fromkeys(node.inputs) if name in box_index)
         links.extend((above, len(boxes)) for above in read_boxes)
-        place[node.name] = len(boxes)
+        box_index[node.name] = len(boxes)
         boxes.append(Box(node, row[node.name], returned=node.name in returned))
     for node in filter(is_input, drawn):
-        _add_input_boxes(node, read_by[node.name], row, place, returned, boxes, links)
+        _add_input_boxes(node, read_by[node.name], row, box_index, returned, boxes, links)
     return Scene(tuple(boxes), tuple(links))
 
 
@@ -131,13 +131,13 @@ def _add_input_boxes(
     node: Node,
     reader_names: Sequence[str],
     row: Mapping[str, int],
-    place: Mapping[str, int],
+    box_index: Mapping[str, int],
     returned_names: frozenset[str],
     boxes: list[Box],
     links: list[Link],
 ) -> None:
     """Add a box for an input above each row that reads it. An input that nothing reads gets a box
-    in row 0. `place` maps a node's name to the index of its box.
+    in row 0. `box_index` maps a node's name to the index of its box.
     """
     is_returned = node.name in returned_names
     reader_rows = sorted({row[name] for name in reader_names})
@@ -147,7 +147,7 @@ def _add_input_boxes(
         boxes.append(
             Box(node, reader_row - 1, is_repeat=reader_row != reader_rows[0], returned=is_returned)
         )
-        links.extend((len(boxes) - 1, place[n]) for n in reader_names if row[n] == reader_row)
+        links.extend((len(boxes) - 1, box_index[n]) for n in reader_names if row[n] == reader_row)
 
 
 def lay_out(drawing: Scene) -> Layout:

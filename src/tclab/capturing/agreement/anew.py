@@ -17,8 +17,8 @@ from tclab.capturing.agreement import runs
 from tclab.capturing.agreement.comparison import Comparison
 from tclab.capturing.agreement.judge import NO_REFERENCE, compare_observations
 from tclab.capturing.agreement.observed import Observation
+from tclab.capturing.agreement.setups import Call, Setup
 from tclab.capturing.agreement.values import Convert
-from tclab.capturing.agreement.worlds import Call, World
 from tclab.capturing.fresh import hide_earlier_compiles
 from tclab.capturing.torch_private import compiler
 from tclab.model import DIFFERS, Agreement
@@ -50,14 +50,14 @@ class ComparisonAnew(Comparison):
         """Begin the comparison of a program that runs unchanged, with its own calls of
         torch.compile.
         """
-        world = World.from_function(*program)
+        setup = Setup.from_function(*program)
         how: dict[str, Any] = {"make_uncompiled": make_uncompiled, "make": make}
-        return cls(world, world, runs.RandomState(), backward, **how)
+        return cls(setup, setup, runs.RandomState(), backward, **how)
 
-    def uncompiled_start(self) -> World:
+    def uncompiled_start(self) -> Setup:
         """Make the program anew, without torch.compile."""
         with self.make_uncompiled() as program:
-            return World.from_function(*program)
+            return Setup.from_function(*program)
 
     def eager(self) -> Observation:
         """Make the calls of the program without torch.compile."""
@@ -69,8 +69,8 @@ class ComparisonAnew(Comparison):
 
     def _run_uncompiled(self, mode: runs.Mode | None = None) -> Observation:
         with self.make_uncompiled() as program:
-            world = World.from_function(*program)
-            return runs.run_eager(world, self.random_state, self.backward, mode)
+            setup = Setup.from_function(*program)
+            return runs.run_eager(setup, self.random_state, self.backward, mode)
 
     def compiled(
         self,
@@ -83,13 +83,13 @@ class ComparisonAnew(Comparison):
         `convert` changes the floating-point type of the state.
         """
         with ExitStack() as stack:
-            world = World.from_function(*stack.enter_context(self.make(options)))
+            setup = Setup.from_function(*stack.enter_context(self.make(options)))
             if convert is not None:
-                world.convert_in_place(convert)
-            stack.enter_context(hide_earlier_compiles(world.fn))
+                setup.convert_in_place(convert)
+            stack.enter_context(hide_earlier_compiles(setup.fn))
             if eager_random:
                 stack.enter_context(compiler.draw_as_eager())
-            return runs.run(world, self.random_state, self.backward, world.fn, nullcontext())
+            return runs.run(setup, self.random_state, self.backward, setup.fn, nullcontext())
 
     def _judge(self, options: Mapping[str, Any]) -> Agreement:
         found = super()._judge(options)

@@ -20,8 +20,8 @@ from tclab.capturing.agreement.judge import (
     have_same_values,
 )
 from tclab.capturing.agreement.observed import Observation
+from tclab.capturing.agreement.setups import Call, Setup
 from tclab.capturing.agreement.values import Convert
-from tclab.capturing.agreement.worlds import Call, World
 from tclab.capturing.torch_private import precision, replaying
 from tclab.model import EQUAL, RANDOM, UNKNOWN, Agreement
 
@@ -46,8 +46,8 @@ class Comparison:
     call, and ask for the `agreement` at the end.
     """
 
-    world: World
-    start: World
+    setup: Setup
+    start: Setup
     random_state: runs.RandomState
     backward: bool
     observed: Observation = field(default_factory=Observation)
@@ -62,23 +62,23 @@ class Comparison:
         cls, fn: Callable[..., Any], calls: Sequence[Call], backward: bool
     ) -> Comparison | str:
         """Copy the state from which the calls start. If it cannot be copied, return the reason."""
-        world = World.from_function(fn, calls)
+        setup = Setup.from_function(fn, calls)
         try:
-            return cls(world, world.copy(), runs.RandomState(), backward)
+            return cls(setup, setup.copy(), runs.RandomState(), backward)
         except Exception as error:
             return f"its state cannot be copied: {type(error).__name__}: {error!s:.120}"
 
     def add_result(self, result: object) -> None:
         """Record the result of a compiled call."""
-        self.observed.add_result(result, self.world)
+        self.observed.add_result(result, self.setup)
 
     def agreement(self, options: Mapping[str, Any]) -> Agreement:
         """Make the calls in eager, from the same start state, and compare the results. `options`
         are the options that the capture gave to torch.compile. The compiles that search for the
         cause of a difference use the same options.
         """
-        self.world.contents = [each.get() for each in self.world.variables]
-        self.observed.add_state(self.world)
+        self.setup.contents = [each.get() for each in self.setup.variables]
+        self.observed.add_state(self.setup)
         try:
             return self._name_closed(self._judge(options))
         except Exception as error:
@@ -212,8 +212,8 @@ class Comparison:
         """Compile anew, and make the calls on a copy of the saved start state. `convert` changes
         the floating-point type of the state.
         """
-        world = self.start.copy(convert)
-        return runs.run_compiled(world, self.random_state, self.backward, options, eager_random)
+        setup = self.start.copy(convert)
+        return runs.run_compiled(setup, self.random_state, self.backward, options, eager_random)
 
     def reference(self, noisy_runs: int) -> Reference:
         """Make the calls in float64; return NO_REFERENCE if the function does not accept this
@@ -228,16 +228,16 @@ class Comparison:
         return Reference(exact, tuple(noisy), eps)
 
     def _run_in_float64(self, noise: float = 0.0, seed: int = 0) -> tuple[Observation, float]:
-        world = self.uncompiled_start()
-        own_eps, narrow, world = world.eps(), world, world.copy(_to_float64)
-        for (_, leaf), (_, wide) in zip(narrow.state(), world.state()):
+        setup = self.uncompiled_start()
+        own_eps, narrow, setup = setup.eps(), setup, setup.copy(_to_float64)
+        for (_, leaf), (_, wide) in zip(narrow.state(), setup.state()):
             if isinstance(leaf, torch.Tensor) and leaf.is_floating_point():
                 precision.set_precision(wide, precision.Precision(torch.finfo(leaf.dtype).eps))
-        seen, mode = runs.run_in_float64(world, self.random_state, self.backward, noise, seed)
+        seen, mode = runs.run_in_float64(setup, self.random_state, self.backward, noise, seed)
         self.undeclared.update(mode.undeclared)
         return seen, max(mode.eps, own_eps)
 
-    def uncompiled_start(self) -> World:
+    def uncompiled_start(self) -> Setup:
         """Return a copy of the state from which the calls start."""
         return self.start.copy()
 

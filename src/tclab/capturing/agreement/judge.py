@@ -100,7 +100,7 @@ def compare_observations(
 
 def have_same_values(left: Observation, right: Observation) -> bool:
     """Return whether the tensors of two observations in float64 have equal values but for the
-    rounding of float64. Their types are not compared, because a few may have kept another one.
+    rounding of float64. Their types are not compared, because some may have kept another type.
     """
     for each, other in ((left.results, right.results), (left.state, right.state)):
         for name in each.keys() & other.keys():

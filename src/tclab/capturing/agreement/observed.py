@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from tclab.capturing import results
-from tclab.capturing.agreement.worlds import World
+from tclab.capturing.agreement.setups import Setup
 from tclab.capturing.torch_private import compiler, precision
 
 
@@ -40,11 +40,11 @@ class Observation:
     error: BaseException | None = None
     calls: int = 0
 
-    def add_result(self, result: object, world: World) -> None:
+    def add_result(self, result: object, setup: Setup) -> None:
         """Record the result of a call before another call changes it."""
         self.calls += 1
-        of_call = f" of call {self.calls}" if len(world.calls) > 1 else ""
-        owners = _map_storages(world)
+        of_call = f" of call {self.calls}" if len(setup.calls) > 1 else ""
+        owners = _map_storages(setup)
         for place, leaf, opened in results.open_result(result):
             name = f"{place}{of_call}"
             self.results[name] = observe(leaf, owners.get(_storage_address(leaf), ""))
@@ -55,9 +55,9 @@ class Observation:
         kinds = type(result).__name__
         self.results[f"the result{of_call}"] = ObservedValue(None, {"type": kinds})
 
-    def add_state(self, world: World) -> None:
+    def add_state(self, setup: Setup) -> None:
         """Record the state after the calls, including gradients."""
-        for name, leaf in world.state():
+        for name, leaf in setup.state():
             self.state[name] = observe(leaf)
             if isinstance(leaf, torch.Tensor) and leaf.is_leaf and leaf.grad is not None:
                 self.state[f"the gradient of {name.removeprefix('the ')}"] = observe(leaf.grad)
@@ -115,10 +115,10 @@ def _storage_address(leaf: Any) -> int:
     return 0
 
 
-def _map_storages(world: World) -> dict[int, str]:
+def _map_storages(setup: Setup) -> dict[int, str]:
     """Map the address of each storage to the first name in the state that uses it."""
     pairs: Iterator[tuple[int, str]] = (
-        (_storage_address(leaf), name) for name, leaf in world.state()
+        (_storage_address(leaf), name) for name, leaf in setup.state()
     )
     found: dict[int, str] = {}
     for at, name in pairs:

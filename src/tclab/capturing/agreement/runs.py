@@ -1,4 +1,4 @@
-"""Make the calls of a world in eager PyTorch, in float64, or compiled."""
+"""Make the calls of a setup in eager PyTorch, in float64, or compiled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from tclab.capturing.agreement.observed import Observation
-from tclab.capturing.agreement.worlds import World
+from tclab.capturing.agreement.setups import Setup
 from tclab.capturing.backward import run_backward
 from tclab.capturing.fresh import hide_earlier_compiles
 from tclab.capturing.torch_private import compiler, precision
@@ -57,31 +57,31 @@ class RandomState:
 
 
 def run(
-    world: World, random_state: RandomState, backward: bool, fn: Callable[..., Any], mode: Mode
+    setup: Setup, random_state: RandomState, backward: bool, fn: Callable[..., Any], mode: Mode
 ) -> Observation:
-    """Make the calls of `world` with `fn`. Record the results and errors of the calls, and their
+    """Make the calls of `setup` with `fn`. Record the results and errors of the calls, and their
     effects on the state.
     """
     observed = Observation()
-    with redirect_stdout(sys.stderr), random_state.restoring(), world.applied(), mode:
+    with redirect_stdout(sys.stderr), random_state.restoring(), setup.applied(), mode:
         try:
-            for args, kwargs in world.calls:
+            for args, kwargs in setup.calls:
                 result = fn(*args, **kwargs)
                 if backward:
                     run_backward(result)
-                observed.add_result(result, world)
+                observed.add_result(result, setup)
         except Exception as error:
             observed.error = error
-    observed.add_state(world)
+    observed.add_state(setup)
     return observed
 
 
 def run_eager(
-    world: World, random_state: RandomState, backward: bool, mode: Mode | None = None
+    setup: Setup, random_state: RandomState, backward: bool, mode: Mode | None = None
 ) -> Observation:
     """Make the calls without the compiler, even if the function itself uses torch.compile."""
     with torch.compiler.set_stance("force_eager"):
-        return run(world, random_state, backward, world.fn, mode or nullcontext())
+        return run(setup, random_state, backward, setup.fn, mode or nullcontext())
 
 
 @contextmanager
@@ -99,15 +99,15 @@ def filling_memory() -> Iterator[None]:
 
 
 def run_in_float64(
-    world: World, random_state: RandomState, backward: bool, noise: float = 0.0, seed: int = 0
+    setup: Setup, random_state: RandomState, backward: bool, noise: float = 0.0, seed: int = 0
 ) -> tuple[Observation, precision.Float64Mode]:
     """Make the calls in float64; also return the mode in which they were made."""
     mode = precision.Float64Mode(noise, seed)
-    return run_eager(world, random_state, backward, mode), mode
+    return run_eager(setup, random_state, backward, mode), mode
 
 
 def run_compiled(
-    world: World,
+    setup: Setup,
     random_state: RandomState,
     backward: bool,
     options: Mapping[str, Any],
@@ -117,8 +117,8 @@ def run_compiled(
     the same random numbers as eager.
     """
     with ExitStack() as stack:
-        stack.enter_context(hide_earlier_compiles(world.fn))
+        stack.enter_context(hide_earlier_compiles(setup.fn))
         if eager_random:
             stack.enter_context(compiler.draw_as_eager())
-        compiled = torch.compile(world.fn, **options)
-        return run(world, random_state, backward, compiled, nullcontext())
+        compiled = torch.compile(setup.fn, **options)
+        return run(setup, random_state, backward, compiled, nullcontext())

@@ -245,6 +245,6 @@ def check_loaded(name: str, source: str, autotuner: Any, arch: int) -> None:
     types = autotuners.argument_types(autotuner)
     if not all(isinstance(each, str) and _TYPE.fullmatch(each) for each in types):
         raise checker.refuse("an argument has a type that Triton does not write")
-    kind, capability = autotuners.gpu(autotuner)
+    kind, capability = autotuners.device_type_and_capability(autotuner)
     if kind != "cuda" or type(capability) is not int or capability != arch:
         raise checker.refuse("it was not made for this GPU")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tclab.capturing.trace.events import Trace
-from tclab.model import Caching, Graph, SourceLine
+from tclab.model import CacheResult, Graph, SourceLine
 from tclab.text import user_lines
 from tclab.text.scrub import scrub
 
@@ -28,7 +28,7 @@ _UNCACHED_FUNCTION = re.compile(
 _UNCACHED_OPERATOR = re.compile(r"HigherOrderOperator:? (?P<name>\w+)")
 
 
-def read_cachings(trace: Trace, graphs: Sequence[Graph]) -> tuple[Caching, ...]:
+def read_cachings(trace: Trace, graphs: Sequence[Graph]) -> tuple[CacheResult, ...]:
     """Return each cache's result for each graph. `graphs` are Dynamo's graphs, from which the
     user's lines come.
     """
@@ -40,7 +40,7 @@ def read_cachings(trace: Trace, graphs: Sequence[Graph]) -> tuple[Caching, ...]:
         reason = f"{function['module']}.{name}" if function else event.reason
         graph = of_compile.get(event.compile_id)
         line = _find_line(graph, name) if graph and name else None
-        found.append(Caching(event.compile_id, event.cache, event.state, clean(reason), line))
+        found.append(CacheResult(event.compile_id, event.cache, event.state, clean(reason), line))
     return tuple(dict.fromkeys(found))
 
 
@@ -79,8 +79,8 @@ def clean(reason: str) -> str:
 
 
 def _find_line(graph: Graph, name: str) -> SourceLine | None:
-    """Return the line of the first node that calls the object named `name`. Dynamo gives no line to
-    a context that is entered; for a context, return the first line in it.
+    """Return the line of the first node that calls the object named `name`. A node that enters a
+    context manager has no line; then return the line of the first node inside it that has one.
     """
     found = (at for at, node in enumerate(graph.nodes) if node.target.rpartition(".")[2] == name)
     after = (node.source for node in graph.nodes[next(found, len(graph.nodes)) :])

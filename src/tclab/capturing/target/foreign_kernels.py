@@ -77,7 +77,8 @@ def main() -> None:
             answer = {"chain": encode(_compile(kernel))}
         except TclabError as error:
             answer = {"place": error.place, "cause": error.cause}
-        # Triton raised it, or a heuristic whose arguments another version of PyTorch wrote
+        # the error can come from Triton, or from a heuristic, which fails if the version of PyTorch
+        # that wrote the kernel passes other arguments
         except Exception as error:
             cause = f"{type(error).__name__}: {scrub(str(error))[:200]}"
             answer = {"place": f"kernel {kernel['name']}", "cause": cause}

@@ -169,7 +169,7 @@ def _wrap_create_proxy(original: Any, move_numbers: bool, cpu_factories: frozens
         if kind == "call_method" and target == "cuda":
             target, args, kwargs = "to", (args[0], DEVICE), {}
         is_factory = kind == "call_function" and target in constructors
-        moves = is_factory and (move_numbers or not _makes_number(target, args))
+        moves = is_factory and (move_numbers or not _makes_scalar_tensor(target, args))
         if not moves or kwargs.get("device") is not None:
             return original(self, kind, target, args, kwargs, *rest, **options)
         if (number := next(numbers)) not in cpu_factories:
@@ -228,7 +228,7 @@ _SIZE_FACTORIES = (torch.zeros, torch.ones, torch.full)
 _NUMBERS = (bool, int, float, complex, torch.SymBool, torch.SymInt, torch.SymFloat)
 
 
-def _makes_number(target: object, args: Any) -> bool:
+def _makes_scalar_tensor(target: object, args: Any) -> bool:
     """Return whether a factory makes a tensor without dimensions from a number in its arguments."""
     first = args[0] if args else None
     if isinstance(first, fx.Proxy):

@@ -72,7 +72,7 @@ def argument_types(autotuner: Any) -> Sequence[object]:
     return list(autotuner.triton_meta["signature"].values())
 
 
-def gpu(autotuner: Any) -> tuple[object, object]:
+def device_type_and_capability(autotuner: Any) -> tuple[object, object]:
     """Return the type and the compute capability of the device for which a kernel is compiled."""
     return autotuner.device_props.type, autotuner.device_props.cc
 

@@ -2,8 +2,8 @@
 
 Eager recomputes a region when its backward begins, and drops it before the next one. A compiled
 backward is one graph, in which a region can be recomputed long before it is used up. An event
-``checkpoints`` in the Trace says how much is held at the node at which the most is held, in the
-partitioner's order of nodes.
+``checkpoints`` in the Trace has the most that is held at any node, in the partitioner's order of
+nodes.
 """
 
 from __future__ import annotations

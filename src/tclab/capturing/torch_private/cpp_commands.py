@@ -88,7 +88,7 @@ def _wrap_init(original: Callable[..., None], trace: Trace) -> Callable[..., Non
 
 def _keep_command(text: str, command: str) -> None:
     with _lock:
-        _kept_commands.pop(text, None)  # now a known text becomes the newest
+        _kept_commands.pop(text, None)  # so that a known text becomes the newest
         _kept_commands[text] = command
         while len(_kept_commands) > MAX_KEPT_COMMANDS:
             del _kept_commands[next(iter(_kept_commands))]

@@ -57,9 +57,10 @@ _ATTRIBUTE = "_tclab_precision"
 
 @dataclass(frozen=True)
 class Precision:
-    """What the code knows of a tensor that is computed in float64 here. `own` is the relative
-    precision of the tensor's type in the code, `rounded` that of the coarsest type in which an
-    operator rounded on the way to it, and 0 if none did.
+    """The precision of a tensor in the code, although the tensor is computed in float64 here.
+
+    `own` is the relative precision of its type. `rounded` is the relative precision of the coarsest
+    type in which an operator rounded on the way to the tensor; 0 if none did.
     """
 
     own: float
@@ -67,7 +68,7 @@ class Precision:
 
 
 def set_precision(tensor: torch.Tensor, precision: Precision) -> None:
-    """Attach the precision to a tensor, from which `Float64Mode` continues."""
+    """Attach to a tensor the precision from which `Float64Mode` continues."""
     setattr(tensor, _ATTRIBUTE, precision)
 
 
@@ -160,8 +161,8 @@ class Float64Mode(TorchDispatchMode):
 
     @contextmanager
     def _repeating_writes(self, func: Any, given: Any, passed: Any) -> Iterator[None]:
-        """After the block, write to the given tensors what a custom operator wrote to the copies
-        that it got, though its schema does not declare that it writes.
+        """After the block, repeat a custom operator's undeclared writes: write to the given tensors
+        what the operator wrote to the copies that it got.
         """
         pairs = [pair for pair in zip(_tensors(given), _tensors(passed)) if pair[0] is not pair[1]]
         if func.namespace in ("aten", "prims") or not pairs:
@@ -261,7 +262,7 @@ def _keep_exact_zeros(difference: torch.Tensor, left: Any, right: Any) -> torch.
 
 
 def _name(func: Any) -> str:
-    """Return the name of an operator, without its namespace and the mark of one in place."""
+    """Return an operator's name without its namespace and the ``_`` of an in-place operator."""
     return str(func._schema.name.partition("::")[2].rstrip("_"))
 
 

@@ -40,7 +40,7 @@ _READ = frozenset({
     *("inductor_collective_schedule", "fx_graph_runnable", "after_post_grad_graph"),
     *("vllm_compilation_config", "vllm_piecewise_compile_start", "torch_version"),
 })  # fmt: skip
-#: AOTAutograd's graphs, which only the stages of a compile and its snapshot name.
+#: AOTAutograd's graphs. Only the stages and the snapshot of a compile need them.
 _AOT_GRAPHS = frozenset(
     {"aot_joint_graph", "aot_forward_graph", "aot_inference_graph", "aot_backward_graph"}
 )

@@ -31,7 +31,7 @@ _SIGNALS = {
 _HIGHEST_PROCESS_CODE = 0
 #: Seconds between checks of a child, and seconds that it has to exit after its work.
 _POLL, _GRACE = 0.5, 5.0
-#: The file to which this process writes its stacks, once `run` has made it the command's own.
+#: The file to which this process writes its stacks; empty until `run` has started.
 _fault_files: list[IO[Any]] = []
 
 
@@ -69,7 +69,8 @@ def run(work: Callable[[], int]) -> int:
 
 def limit_seconds(seconds: float) -> None:
     """After `seconds`, write the Python stacks of this process's threads and end the process, even
-    if it hangs in C++. A process that does more than this command, such as a test, is left alone.
+    if it hangs in C++. Do nothing if `run` was not called, as in a test, whose process is not this
+    command's own.
     """
     for file in _fault_files:
         faulthandler.dump_traceback_later(seconds, exit=True, file=file)

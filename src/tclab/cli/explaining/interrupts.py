@@ -20,32 +20,33 @@ def record_interrupts() -> Iterator[list[int]]:
     compiler's, which would look like a fault of the reader's function. If Ctrl-C is ignored, as in
     a background job, it stays ignored.
     """
-    came: list[int] = []
+    interrupts: list[int] = []
 
     def on_signal(number: int, frame: FrameType | None) -> None:
-        came.append(number)
+        interrupts.append(number)
         signal.default_int_handler(number, frame)
 
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield came
+        yield interrupts
         return
     before = signal.signal(signal.SIGINT, on_signal)
     try:
-        yield came
+        yield interrupts
     finally:
         signal.signal(signal.SIGINT, before)
 
 
-def stop_after_interrupt(came: list[int], on_step: OnStep) -> OnStep:
-    """Return a callback that starts no step after Ctrl-C, even if the KeyboardInterrupt was caught.
-    In a process that the user's code forked it exits, so that only one report is written.
+def stop_after_interrupt(interrupts: list[int], on_step: OnStep) -> OnStep:
+    """Return a callback for the beginning of a step: `on_step`, unless `interrupts` has a Ctrl-C
+    whose KeyboardInterrupt was caught; then it is raised again. In a process that the user's code
+    forked, the callback ends the process, so that only one report is written.
     """
     own = os.getpid()
 
     def begin(step: Step) -> None:
         if os.getpid() != own:
             os._exit(1)
-        if came:
+        if interrupts:
             raise KeyboardInterrupt
         on_step(step)
 

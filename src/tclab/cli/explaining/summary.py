@@ -77,7 +77,7 @@ def _print_head(out: Console, report: Report) -> None:
         _print_line(out, f"  … and {more} more call{'s' * (more > 1)}")
     for remark in words.remarks(report):
         _print_line(out, f"  [dim]{escape(remark)}[/]")
-    _print_line(out, f"[bold]{escape(counts.verdict(report))}[/]")
+    _print_line(out, f"[bold]{escape(counts.summary(report))}[/]")
     if bound := words.bound(report.cost):
         _print_line(out, f"[bold]{escape(bound)}[/]")
     if measured := words.measurement(report.measurement):

@@ -44,11 +44,12 @@ def try_fixes(
         return TriedFixes(capture.breaks, own=own, agreement=agreement)
     on_step(Step("trying what may help"))
     with open_runner(request) as runner:
-        functions = recompiles.find_fixes(capture, subject, runner)
-        hinted = breaks.try_hints(capture.breaks, functions, runner)
-        agreement = differing.find_way(agreement, runner)
+        recompile_fixes = recompiles.find_fixes(capture, subject, runner)
+        hinted = breaks.try_hints(capture.breaks, recompile_fixes, runner)
+        agreement = differing.find_remedy(agreement, runner)
         checkpoint_fix = _find_checkpoint_fix(held, runner) if held else ""
-        return TriedFixes(hinted, functions, _add_fix(own, runner), agreement, checkpoint_fix)
+        own = _add_fix(own, runner)
+        return TriedFixes(hinted, recompile_fixes, own, agreement, checkpoint_fix)
 
 
 def _add_fix(own: OwnCompiles | None, runner: TrialRunner) -> OwnCompiles | None:

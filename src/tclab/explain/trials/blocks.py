@@ -35,12 +35,12 @@ def compile_each(checkpointed: Iterable[Any]) -> None:
     """
     import torch
 
-    modules = {id(module): module for each in checkpointed if (module := _module_of(each))}
+    modules = {id(module): module for each in checkpointed if (module := _find_module(each))}
     for module in modules.values():
         module.forward = torch.compile(module.forward)
 
 
-def _module_of(function: Any) -> Any:
+def _find_module(function: Any) -> Any:
     """Return the module if `function` is a module or a method of one; else None."""
     while isinstance(function, functools.partial):
         function = function.func

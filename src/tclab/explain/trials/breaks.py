@@ -1,4 +1,4 @@
-"""Try the hints on graph breaks that name a setting."""
+"""Try PyTorch's hints on graph breaks, if the hint names a setting."""
 
 from __future__ import annotations
 
@@ -36,16 +36,17 @@ _ASSIGNS = re.compile(r"^For the common pattern `if tensor_cond: x = transform\(
 _ASSIGNMENT = re.compile(r"^(?:\s*if .+: )?\s*[\w.\[\], ]+ [-+*/]?= ")
 
 
-def try_hints(breaks: Breaks, functions: Mapping[str, Fix], runner: TrialRunner) -> Breaks:
-    """Return the breaks with the hints that help; hints that were not tried are marked. The break
-    at the recompile limit gets the remedy for the function's recompiles as its hint.
+def try_hints(breaks: Breaks, recompile_fixes: Mapping[str, Fix], runner: TrialRunner) -> Breaks:
+    """Return the breaks with the hints that help; hints that were not tried are marked. The hint
+    of a break at the recompile limit is the fix for the recompiles of its function. The keys of
+    `recompile_fixes` are ``file:line``.
     """
     counted = sum(item.gb_id != LIMIT for item in breaks)
     outcomes: dict[str, str] = {}
     changed = []
     for item in breaks:
         if item.gb_id == LIMIT:
-            fix = functions.get(str(item.location))
+            fix = recompile_fixes.get(str(item.location))
             hints: tuple[str, ...] = (fix.text,) if fix else ()
         elif item.gb_id == _EXPLICIT and not _in_users_code(item):
             hints = ()  # the break is in PyTorch's own code, so the reader has no call to remove

@@ -30,10 +30,10 @@ def remedies(text: str, line: int) -> Iterator[Remedy]:
             yield replace(way, backend="inductor", compared=True)
 
 
-def find_way(agreement: Agreement, runner: TrialRunner) -> Agreement:
-    """Return the agreement, with the first tried line that makes the results equal as the way. A
-    changed line is preferred to a backend without kernels. If an option already helps, no line is
-    searched for.
+def find_remedy(agreement: Agreement, runner: TrialRunner) -> Agreement:
+    """Return the agreement; its `way` is the first tried change of a line that makes the results
+    equal. A changed line is preferred to a backend without kernels. If an option already helps, no
+    line is searched for.
     """
     if agreement.verdict != DIFFERS or (agreement.way and "backend=" not in agreement.way):
         return agreement

@@ -14,8 +14,8 @@ from tclab.explain.trials.remedy import Remedy
 
 @contextmanager
 def patched_compile(remedy: Remedy) -> Iterator[Callable[[], None]]:
-    """Make the reader's own calls of torch.compile use the remedy's backend, or do nothing. The
-    change ends with the block, or when the block calls the function that it gets.
+    """Make the reader's own calls of torch.compile use the remedy's backend, or do nothing, during
+    the block. Yield a function that ends this change earlier.
     """
     import torch
 

@@ -151,7 +151,7 @@ def _describe_outcome(
     if after.error or function.key in after.limits:
         return ""
     if remedy.whole:
-        return _outcome_of_the_whole(before, after)
+        return _describe_fewer_compiles(before, after)
     if not now:
         return ""
     if function.limited and now >= once:
@@ -160,7 +160,7 @@ def _describe_outcome(
     return f"it is compiled {times} instead of {once} times" if now < once else ""
 
 
-def _outcome_of_the_whole(before: TrialResult, after: TrialResult) -> str:
+def _describe_fewer_compiles(before: TrialResult, after: TrialResult) -> str:
     once, now = sum(before.compiles.values()), sum(after.compiles.values())
     return f"compiles: {now} in place of {once}" if 0 < now < once else ""
 

@@ -83,7 +83,7 @@ class TriedFixes:
     """
 
     breaks: Breaks = field(default_factory=Breaks)
-    functions: Mapping[str, Fix] = field(default_factory=dict)
+    recompiles: Mapping[str, Fix] = field(default_factory=dict)
     own: OwnCompiles | None = None
     agreement: Agreement = field(default_factory=Agreement)
     checkpoint_fix: str = ""

@@ -41,7 +41,7 @@ def _rewrite_node(node: ast.AST, lines: Sequence[str]) -> Iterator[Remedy]:
         target = node.targets[0]
         if isinstance(target, ast.Subscript):
             yield from _copy_by_index(node, target, lines)
-            yield from _out_of_place(node, target, lines)
+            yield from _rewrite_out_of_place(node, target, lines)
 
 
 def _replace_inference_mode(line_number: int, lines: Sequence[str]) -> Iterator[Remedy]:
@@ -80,7 +80,7 @@ def _copy_by_index(
     yield _make_remedy(said, node.lineno, indent_like(code, lines[node.lineno - 1]))
 
 
-def _out_of_place(
+def _rewrite_out_of_place(
     node: ast.Assign, target: ast.Subscript, lines: Sequence[str]
 ) -> Iterator[Remedy]:
     """Rewrite ``mask[rows, columns] = 0`` as an out-of-place operation."""

@@ -29,11 +29,11 @@ def forever(request: ExplainRequest, on_event: OnEvent) -> None:
     processes, watched = attempt.context(), WatchedFiles()
     watched.add(_requested_file(request.spec), since=float("inf"))
     while True:
-        under_way = Attempt(processes, request)
+        running = Attempt(processes, request)
         try:
-            changed = _follow(under_way, watched, on_event) or watched.wait()
+            changed = _follow(running, watched, on_event) or watched.wait()
         finally:
-            under_way.end()
+            running.end()
         on_event(Changed(tuple(changed)))
 
 
@@ -43,23 +43,23 @@ def _requested_file(spec: str) -> Iterable[str]:
     return [str(Path(where).resolve())] if where.endswith(".py") else []
 
 
-def _follow(under_way: Attempt, watched: WatchedFiles, on_event: OnEvent) -> list[str]:
-    """Follow an attempt to its end. If files are saved before that, return them.
+def _follow(running: Attempt, watched: WatchedFiles, on_event: OnEvent) -> list[str]:
+    """Follow a running attempt to its end. If files are saved before that, return them.
 
     After a failed attempt, new files beside the watched ones count as saved, too.
     """
     read: frozenset[str] = frozenset()
     while not (changed := watched.take_changes()):
-        for message in under_way.messages(PAUSE):
+        for message in running.messages(PAUSE):
             if isinstance(message, FilesRead):
                 read = message.paths
-                watched.add(read, under_way.since)
+                watched.add(read, running.since)
                 continue
             on_event(message)
             if isinstance(message, Done) and read:
                 watched.keep(read)
             elif isinstance(message, Failed):
-                watched.add(_list_folders(watched.stamps), under_way.since)
+                watched.add(_list_folders(watched.stamps), running.since)
             if isinstance(message, (Done, Failed)):
                 return []
     return changed

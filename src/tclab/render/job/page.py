@@ -81,7 +81,7 @@ def _split_by_size(
 
 
 def _draw_page(job: Job, folds: Html, links: Mapping[str, str]) -> str:
-    lead = tag("p", tag("strong", esc(words.verdict(job))), class_="explain-lead")
+    lead = tag("p", tag("strong", esc(words.summary(job))), class_="explain-lead")
     found = findings.html(job.findings, Options()) or tag("p", esc(words.NOTHING_FOUND))
     drawn = [each for each in _sections(job, folds, links) if each[2]]
     contents_links = [tag("li", tag("a", esc(title), href=f"#{name}")) for name, title, _ in drawn]
@@ -169,7 +169,7 @@ def _draw(table: Table, options: Options, links: Mapping[str, str]) -> Html:
 
 def text(job: Job) -> str:
     """Return the first screen of the job: the verdict, the findings, the longest kernels."""
-    lines = [words.title(job), words.verdict(job), ""]
+    lines = [words.title(job), words.summary(job), ""]
     lines += (
         findings.lines(job.findings[:_MOST_FINDINGS]) if job.findings else [words.NOTHING_FOUND]
     )

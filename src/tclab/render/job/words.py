@@ -13,7 +13,7 @@ def title(job: Job) -> str:
     return f"The job {job.title}"
 
 
-def verdict(job: Job) -> str:
+def summary(job: Job) -> str:
     """Return a sentence with the numbers of processes, compiles, breaks and kernels, and the
     seconds.
     """

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 #: series begin with the first colour again.
 SERIES = 6
 _MARKERS = "osD^vP"
-INK, _GRID = "#010203", "#010204"
+#: Placeholder colours of text and grid, which `_recolour` replaces by colours of the style sheet.
+INK, _GRID_INK = "#010203", "#010204"
 _SIZE = (7.2, 3.8)  # inches at 72 dots
 #: Width in inches of the drawing for a phone: as wide as a phone's screen, so that letters are not
 #: scaled.
@@ -163,7 +164,7 @@ def style_axes(axes: Any, x_label: str, y_label: str, grid: str = "y") -> None:
     axes.set_xlabel(x_label, color=INK)
     axes.set_ylabel(y_label, color=INK)
     axes.tick_params(colors=INK, which="both", length=3)
-    axes.grid(True, axis=grid, color=_GRID, linewidth=0.8)
+    axes.grid(True, axis=grid, color=_GRID_INK, linewidth=0.8)
     axes.set_axisbelow(True)
     for side, spine in axes.spines.items():
         spine.set_visible(side in ("left", "bottom"))
@@ -211,7 +212,7 @@ def _draw(fill: Callable[[Any], None], size: tuple[float, float], salt: str) -> 
 
 
 def _recolour(svg: str) -> str:
-    svg = svg.replace(INK, "currentColor").replace(_GRID, "var(--tclab-grid)")
+    svg = svg.replace(INK, "currentColor").replace(_GRID_INK, "var(--tclab-grid)")
     for i in range(SERIES):
         svg = svg.replace(placeholder_colour(i), f"var(--tclab-series-{i})")
     return svg
@@ -320,6 +321,6 @@ def text(artifact: Chart) -> str:
     """Return the data as a table."""
     axes_text = artifact.y_label and f"{artifact.y_label} over {artifact.x_label or 'x'}"
     head = columns.heading(artifact.title, axes_text)
-    caption = columns.paragraph(artifact.caption, rest="") if artifact.caption else ""
+    caption = columns.paragraph(artifact.caption, other_prefix="") if artifact.caption else ""
     body = table.text(replace(to_table(artifact), title=""))
     return columns.join(head, body, caption)

@@ -101,6 +101,6 @@ def text(artifact: Memory) -> str:
     """Return the table with a row for each run."""
     if not artifact.runs:
         return columns.heading(artifact.title, "nothing was run")
-    caption = columns.paragraph(artifact.caption, rest="") if artifact.caption else ""
+    caption = columns.paragraph(artifact.caption, other_prefix="") if artifact.caption else ""
     table = columns.table(_column_names(artifact), _table_rows(artifact))
     return columns.join(columns.heading(artifact.title), table, caption)

@@ -54,7 +54,7 @@ def _text_parts(report: Report) -> Iterator[str]:
 def _text_head(report: Report) -> Iterator[str]:
     yield columns.heading(words.title(report))
     yield columns.paragraph(" · ".join(words.provenance_texts(report)))
-    yield columns.paragraph(counts.verdict(report))
+    yield columns.paragraph(counts.summary(report))
     for text in filter(None, (words.bound(report.cost), words.measurement(report.measurement))):
         yield columns.paragraph(text)
     yield columns.paragraph(words.agreement(report.agreement))

@@ -214,5 +214,5 @@ def text(artifact: Table) -> str:
         if artifact.rows
         else "No rows."
     )
-    caption = columns.paragraph(artifact.caption, rest="") if artifact.caption else ""
+    caption = columns.paragraph(artifact.caption, other_prefix="") if artifact.caption else ""
     return columns.join(columns.heading(artifact.title), body, caption)

@@ -66,7 +66,7 @@ def _draw_stamp(report: Report) -> Html:
 
 
 def _draw_verdict(report: Report) -> Html:
-    verdict = tag("p", tag("strong", esc(counts.verdict(report))), class_="explain-lead")
+    verdict = tag("p", tag("strong", esc(counts.summary(report))), class_="explain-lead")
     costs = (tag("li", esc(cost)) for cost in counts.costs(report))
     agreement = tag("p", esc(words.agreement(report.agreement)), class_="explain-agreement")
     texts = filter(None, (words.bound(report.cost), words.measurement(report.measurement)))

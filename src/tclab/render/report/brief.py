@@ -37,7 +37,7 @@ def _make_fields(report: Report, finding_count: int) -> dict[str, object]:
         "torch": provenance.torch,
         "triton": provenance.triton,
         "complete": report.complete,
-        "verdict": _cut(counts.verdict(report)),
+        "verdict": _cut(counts.summary(report)),
         "bound": _cut(words.bound(report.cost)),
         "measured": _cut(words.measurement(report.measurement)),
         "results": _cut(f"{report.agreement}"),

@@ -28,7 +28,7 @@ def table(counts: Counts) -> Table:
     return Table("Summary", "summary", ("what", "count"), rows)
 
 
-def verdict(report: Report) -> str:
+def summary(report: Report) -> str:
     """Return the numbers of breaks, graphs and recompiles in a few sentences, after the outcome of
     the file's own compiles.
     """

@@ -15,8 +15,8 @@ from tclab.render.report import kernels
 if TYPE_CHECKING:
     from tclab.model import KernelRow, Report, Table
 
-#: The fewest rows with a field that filters them, and the rows of a longer table that are shown at
-#: first.
+#: A table with at least this number of rows has a field that filters them; a longer table shows
+#: this number of rows at first.
 _FILTER_ROWS, _ROWS_AT_FIRST = 12, 20
 _BREAKS = re.compile("([_.])")
 

@@ -96,7 +96,7 @@ def measurement(found: Measurement | None) -> str:
 
 
 def _busy(found: Measurement) -> Iterator[str]:
-    """Yield how much of a call the GPU works, and whether it waits for the host."""
+    """Yield a sentence on the share of a call in which the GPU works, if it was measured."""
     if found.busy_share is not None:
         waits = ": it waits for the host" if found.waits_for_host else ""
         share = f"{min(found.busy_share, 1):.0%}"

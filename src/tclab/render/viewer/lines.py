@@ -217,8 +217,8 @@ def _widest_line(text: str) -> int:
 
 
 def column_width(lengths: Sequence[Sequence[int]]) -> int:
-    """Return the width in characters that a column asks for, into which nine of ten lines fit.
-    `lengths` are those of the lines of its panes.
+    """Return the width of a column in characters, so that nine of ten lines fit. `lengths` has the
+    length of each line of each of its panes.
     """
     all_lengths = sorted(length for own in lengths for length in own)
     typical = all_lengths[len(all_lengths) * 9 // 10] if all_lengths else 0
@@ -226,7 +226,7 @@ def column_width(lengths: Sequence[Sequence[int]]) -> int:
 
 
 def line_lengths(listing: Listing) -> list[int]:
-    """Return the characters of each line that is not hidden, with types shortened."""
+    """Return the number of characters of each line that is not hidden, with types shortened."""
     text = visible_code(listing)
     shortened = _ANNOTATION.sub(r"\1…", text) if listing.stage in _GRAPHS else text
     return _text_lengths(shortened, find_noise(listing.stage, text, listing.links))

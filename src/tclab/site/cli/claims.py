@@ -59,14 +59,14 @@ def claims(context: click.Context, page: str | None, unbound: bool, universal: b
     """
     from tclab.site.pages import book, proofs
 
-    lab = open_project(context)
-    opened = book.open_stored_book(lab.root, lab.root / "docs")
+    project = open_project(context)
+    opened = book.open_stored_book(project.root, project.root / "docs")
     out = terminal.console()
     if page and (asked := _claims_of_snippet(opened, page)):
         rows = [s for s in opened.sentences if not asked.isdisjoint(s.claims)]
         out.print(_sentence_table(opened, rows, asked))
         return
-    pages = _find_pages(lab.root, page)
+    pages = _find_pages(project.root, page)
     if unbound or universal:
         listed = (
             _universal_sentences(opened, pages) if universal else _unbound_sentences(opened, pages)

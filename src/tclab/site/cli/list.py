@@ -17,10 +17,10 @@ from tclab.site.store.status import Status
 
 
 @click.command("list", epilog=EXIT_STATUS, short_help="Snippets, and how fresh their runs are.")
-@click.argument("words", metavar="[SNIPPET]...", nargs=-1)
+@click.argument("selectors", metavar="[SNIPPET]...", nargs=-1)
 @click.option("--names", is_flag=True, help="Names only, one a line, for scripts.")
 @click.pass_context
-def list_(context: click.Context, words: tuple[str, ...], names: bool) -> None:
+def list_(context: click.Context, selectors: tuple[str, ...], names: bool) -> None:
     """List snippets: what each needs, how fresh its runs are, what it shows.
 
     The column "here" is this machine; there is one more for each environment in records/.
@@ -40,17 +40,17 @@ def list_(context: click.Context, words: tuple[str, ...], names: bool) -> None:
       tclab list triton inductor
       tclab list --names | grep softmax
     """
-    lab = open_project(context)
-    chosen = lab.select(words)
+    project = open_project(context)
+    chosen = project.select(selectors)
     if names:
         click.echo("\n".join(s.name for s in chosen))
-        context.exit(lab.status(words))
-    environments = ["here", *recordings.environments(lab.root)]
-    statuses = {s: [status(lab.plan, s, name) for name in environments] for s in chosen}
+        context.exit(project.status(selectors))
+    environments = ["here", *recordings.environments(project.root)]
+    statuses = {s: [status(project.plan, s, name) for name in environments] for s in chosen}
     terminal.console().print(run_views.snippet_table(environments, statuses))
     for line in reasons(statuses):
         click.echo(line)
-    context.exit(lab.status(words))
+    context.exit(project.status(selectors))
 
 
 def status(plan: Plan, snippet: Snippet, environment: str) -> Status:

@@ -70,58 +70,58 @@ def record(
       tclab record --import runs.tar
       tclab record --all                               see environments.toml
     """
-    lab = open_project(context)
+    project = open_project(context)
     cluster = client.ClusterAddress.from_option(on, insecure=insecure)
     if runs is not None:
-        context.exit(_import_runs(lab, runs, words))
+        context.exit(_import_runs(project, runs, words))
     if everything and words:
         raise click.UsageError(
             "--all records every environment of environments.toml: give no names"
         )
     if everything:
-        context.exit(record_all(lab, cluster, force=force))
+        context.exit(record_all(project, cluster, force=force))
     if not words:
         raise click.UsageError("name the environment, such as h200-torch2.13")
-    environment, chosen = words[0], lab.select(words[1:]) if words[1:] else None
+    environment, chosen = words[0], project.select(words[1:]) if words[1:] else None
     if bundle is not None and gpu:
         raise click.UsageError("--gpu needs --on: you choose the machine of a bundle")
     if cluster is not None or bundle is not None:
-        torch, gpu = bundle_import.required_versions(lab.root, environment, torch, gpu)
-        todo = snippets_to_record(lab.plan, environment, chosen, force=force)
+        torch, gpu = bundle_import.required_versions(project.root, environment, torch, gpu)
+        todo = snippets_to_record(project.plan, environment, chosen, force=force)
         if bundle is not None:
-            _write_jobs(lab, bundle, todo, environment, torch)
+            _write_jobs(project, bundle, todo, environment, torch)
         elif cluster is not None:
             request = client.RunRequest(todo, environment, force=True, torch=torch, gpu=gpu)
-            context.exit(_record_on_cluster(lab, request, cluster, words[1:]))
+            context.exit(_record_on_cluster(project, request, cluster, words[1:]))
         return
-    if not snippets_to_record(lab.plan, environment, chosen, force=force):
-        terminal.print_note(f"{environment}: {_nothing_to_record(lab, environment, chosen)}")
+    if not snippets_to_record(project.plan, environment, chosen, force=force):
+        terminal.print_note(f"{environment}: {_nothing_to_record(project, environment, chosen)}")
         return
-    total = len(chosen or lab.snippets)
+    total = len(chosen or project.snippets)
     with run_views.progress(total, "recording") as on_event, print_results_at_end() as made:
-        made.update(record_runs(lab.plan, environment, chosen, force=force, on_event=on_event))
+        made.update(record_runs(project.plan, environment, chosen, force=force, on_event=on_event))
     context.exit(int(any(not run.ok for run in made.values())))
 
 
-def _nothing_to_record(lab: Project, environment: str, chosen: list[Snippet] | None) -> str:
+def _nothing_to_record(project: Project, environment: str, chosen: list[Snippet] | None) -> str:
     """Return why there is nothing to record."""
     if chosen or any(
-        lab.plan.recorded_status(s, environment).state != "never" for s in lab.snippets
+        project.plan.recorded_status(s, environment).state != "never" for s in project.snippets
     ):
         return "fresh"
     return "no snippet needs a GPU, and nothing is recorded there: name the snippets to record"
 
 
 def _write_jobs(
-    lab: Project, path: Path, todo: list[Snippet], environment: str, torch: str
+    project: Project, path: Path, todo: list[Snippet], environment: str, torch: str
 ) -> None:
-    jobs = terminal.plural(bundles.write_jobs(path, lab.plan, todo, environment, torch), "job")
+    jobs = terminal.plural(bundles.write_jobs(path, project.plan, todo, environment, torch), "job")
     there = f"PYTHONPATH=src python -m tclab run --bundle {path.name} -o runs.tar"
     terminal.print_note(f"{path}: {jobs}; take it and src/ there, then:\n  {there}")
 
 
 def _record_on_cluster(
-    lab: Project,
+    project: Project,
     request: client.RunRequest,
     cluster: client.ClusterAddress,
     selectors: Sequence[str],
@@ -130,19 +130,19 @@ def _record_on_cluster(
     if not request.snippets:
         terminal.print_note(f"{request.environment}: fresh")
         return 0
-    keep = bundle_import.recorder(lab.plan, request.environment, request.snippets)
+    keep = bundle_import.recorder(project.plan, request.environment, request.snippets)
     request = replace(request, keep=keep)
     total = len(request.snippets)
     with run_views.progress(total, "recording") as on_event, print_results_at_end() as made:
-        (outcome,) = client.run_all([request], lab.plan, cluster, on_event=on_event)
+        (outcome,) = client.run_all([request], project.plan, cluster, on_event=on_event)
         made.update(outcome.runs)
     refused = print_refused(outcome.refused, selectors)
     return refused or int(any(not run.ok for run in made.values()))
 
 
-def _import_runs(lab: Project, path: Path, selectors: tuple[str, ...]) -> int:
+def _import_runs(project: Project, path: Path, selectors: tuple[str, ...]) -> int:
     """Import a bundle's runs; return the exit status."""
-    names = [snippet.name for snippet in lab.select(selectors)] if selectors else []
-    imported, refused = bundle_import.import_runs(path, lab.plan, lab.snippets, names)
+    names = [snippet.name for snippet in project.select(selectors)] if selectors else []
+    imported, refused = bundle_import.import_runs(path, project.plan, project.snippets, names)
     print_results(imported)
     return print_refused(refused, ["all"]) or int(any(not run.ok for run in imported.values()))

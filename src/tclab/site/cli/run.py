@@ -19,7 +19,7 @@ from tclab.site.remote import client
 
 
 @click.command(epilog=EXIT_STATUS, short_help="Run what is stale.")
-@click.argument("words", metavar="[SNIPPET]...", nargs=-1)
+@click.argument("selectors", metavar="[SNIPPET]...", nargs=-1)
 @click.option("-f", "--force", is_flag=True, help="Run what is fresh, too.")
 @click.option(
     "-j",
@@ -35,7 +35,7 @@ from tclab.site.remote import client
 @click.pass_context
 def run(
     context: click.Context,
-    words: tuple[str, ...],
+    selectors: tuple[str, ...],
     force: bool,
     jobs: int | None,
     bundle: Path | None,
@@ -58,30 +58,30 @@ def run(
       tclab run --bundle jobs.tar -o runs.tar    on a machine without a network
     """
     if bundle is not None:
-        if words or force or on:
+        if selectors or force or on:
             raise click.UsageError("a bundle says itself what runs: only -o and -j go with it")
         context.exit(run_bundle(bundle, out, jobs))
-    lab = open_project(context)
-    chosen = lab.select(words)
-    left_out = count_lacking(lab.plan, chosen, named=bool(words))
+    project = open_project(context)
+    chosen = project.select(selectors)
+    left_out = count_lacking(project.plan, chosen, named=bool(selectors))
     if left_out:
         terminal.print_note(
             f"{left_out} need{'s' * (left_out == 1)} what is not here: see tclab list"
         )
-    todo = lab.plan.snippets_to_run(chosen, force=force)
+    todo = project.plan.snippets_to_run(chosen, force=force)
     if not todo:
         fresh = terminal.plural(len(chosen) - left_out, "fresh run")
         terminal.print_note(f"Nothing is stale: {fresh}.")
-        context.exit(lab.status(words))
+        context.exit(project.status(selectors))
     if cluster := client.ClusterAddress.from_option(on, insecure=insecure):
         with run_views.progress(len(todo)) as on_event, print_results_at_end() as runs:
-            outcome = client.run(todo, lab.plan, cluster, on_event=on_event, force=force)
+            outcome = client.run(todo, project.plan, cluster, on_event=on_event, force=force)
             runs.update(outcome.runs)
-        status = print_refused(outcome.refused, words)
-        context.exit(status or lab.status(words, runs.values()))
+        status = print_refused(outcome.refused, selectors)
+        context.exit(status or project.status(selectors, runs.values()))
     with run_views.progress(len(todo)) as on_event, print_results_at_end() as runs:
-        runs.update(schedule.run(todo, lab.plan, jobs=jobs, on_event=on_event, force=force))
-    context.exit(lab.status(words, runs.values()))
+        runs.update(schedule.run(todo, project.plan, jobs=jobs, on_event=on_event, force=force))
+    context.exit(project.status(selectors, runs.values()))
 
 
 def count_lacking(plan: Plan, chosen: Sequence[Snippet], *, named: bool) -> int:

@@ -31,9 +31,9 @@ def show(context: click.Context, word: str, name: str | None, artifact: str | No
       tclab show triton/softmax --env h200-torch2.13
       tclab show print_breaks --artifact breaks
     """
-    lab = open_project(context)
-    snippet = selection.select_one(word, lab.snippets, lab.unreadable)
-    for number, run in enumerate(stored_runs(lab.plan, snippet, name)):
+    project = open_project(context)
+    snippet = selection.select_one(word, project.snippets, project.unreadable)
+    for number, run in enumerate(stored_runs(project.plan, snippet, name)):
         if number:
             click.echo()
         click.echo(run_text(snippet, run, artifact))

@@ -17,9 +17,9 @@ from tclab.text.scrub import scrub, strip_terminal_codes
 OUTPUT_LIMIT = 8 * 2**20
 
 #: The most files in a run's own folders.
-FILES = 100_000
+MOST_FILES = 100_000
 
-_LEAST_FILES = 2**30  # bytes; `files_limit` returns no less
+_LEAST_BYTES = 2**30  # bytes; `files_limit` returns no less
 
 # The numbers of first and last lines to which a long message is shortened; one of these lines names
 # the cause.
@@ -34,7 +34,7 @@ def files_limit(snippet: Snippet) -> int:
     """Return the most bytes of files that a run may keep in its working and temporary folders: a
     quarter of its memory limit, but at least 1 GiB, which is the default.
     """
-    return max(_LEAST_FILES, snippet.memory * 2**20 // 4)
+    return max(_LEAST_BYTES, snippet.memory * 2**20 // 4)
 
 
 def make_error(run: Run, wanted_by: str = "") -> RunFailed:
@@ -160,7 +160,7 @@ _STEPS = {
     "memory": "make it smaller, or give it more in its header: # tclab: memory=MIB",
     "output": "print less: the limit is 8 MiB of stdout and of stderr",
     "files": "write less: the limit is a quarter of a run's memory, and at least 1 GiB; and "
-    f"{FILES:,} files",
+    f"{MOST_FILES:,} files",
     "did_not_raise": "mend the snippet, or take raises= out of its header",
     "artifact": "show only what tclab.show takes; nothing else may write into the run's folder",
     "worker": "run it again; should it repeat, look for what it does to its parent process",
@@ -180,7 +180,7 @@ def _limit_text(snippet: Snippet, end_message: Ended) -> str:
         "timeout": f"still running after its {snippet.timeout:g} s",
         "memory": f"held {end_message['peak'] / 2**20:.0f} MiB, over its {snippet.memory} MiB",
         "output": f"wrote more than {OUTPUT_LIMIT // 2**20} MiB of output",
-        "files": f"wrote more than {files_limit(snippet) // 2**20} MiB of files, or {FILES:,}",
+        "files": f"wrote more than {files_limit(snippet) // 2**20} MiB of files, or {MOST_FILES:,}",
     }[end_message["limit"]]
 
 

@@ -125,7 +125,7 @@ class Job:
             "memory": self.snippet.memory * 2**20,
             "output": failures.OUTPUT_LIMIT,
             "files": failures.files_limit(self.snippet),
-            "number": failures.FILES,
+            "number": failures.MOST_FILES,
             "cold": alone or (sees_gpu and machine.has_cuda()),
             "variables": own | variables.timed_variables() if alone else own,
         }
@@ -172,8 +172,8 @@ class Job:
         quick run can make between two counts of the supervisor.
         """
         folders = (str(self.folder / name) for name in WRITTEN_FOLDERS)
-        sizes = list(itertools.islice(processes.iter_file_sizes(folders), failures.FILES + 1))
-        many = len(sizes) > failures.FILES or sum(sizes) > failures.files_limit(self.snippet)
+        sizes = list(itertools.islice(processes.iter_file_sizes(folders), failures.MOST_FILES + 1))
+        many = len(sizes) > failures.MOST_FILES or sum(sizes) > failures.files_limit(self.snippet)
         return {**end_message, "limit": end_message["limit"] or ("files" if many else "")}
 
     def may_measure_again(self, run: Run) -> bool:

@@ -47,7 +47,7 @@ SAFE_TO_FORK = ONE_COMPILE_THREAD | NO_BLAS_POOL | GPU_CHECK_WITHOUT_CUDA
 #: wait for the GPU.
 NO_GPU = {"CUDA_VISIBLE_DEVICES": ""}
 
-_SET = GRAPH_CACHES_OFF | SAME_EVERY_TIME | SAFE_TO_FORK
+_SET_VARIABLES = GRAPH_CACHES_OFF | SAME_EVERY_TIME | SAFE_TO_FORK
 
 #: Variables that are not passed on. A test run, for example, sets one thread for each of its
 #: workers, but a snippet must have as many threads as a plain Python, because generated C++ and
@@ -73,7 +73,7 @@ def inherited_variables() -> dict[str, str]:
     return {
         name: value
         for name, value in os.environ.items()
-        if _is_passed_on(name) and name not in (*THREADS, *_SET)
+        if _is_passed_on(name) and name not in (*THREADS, *_SET_VARIABLES)
     }
 
 
@@ -97,7 +97,7 @@ def all_variables(cache: Path, job: Path | None = None) -> dict[str, str]:
     """Return all variables of a run. `cache` holds compiled objects, `job` is the run's own
     folder.
     """
-    env = inherited_variables() | _SET | NO_GPU | cache_folders(cache)
+    env = inherited_variables() | _SET_VARIABLES | NO_GPU | cache_folders(cache)
     env["PYTHONPATH"] = _python_path(os.environ)
     # the user's packages are in the user's home, not in the run's
     env["PYTHONUSERBASE"] = site.getuserbase()

@@ -95,15 +95,15 @@ def stdout(name: str, fold: bool | None = None) -> Html:
     return outputs.printed_output(block, example, runs, fold)
 
 
-def entries(name: str, table: str, versions: bool = True, mended: bool = False) -> Html:
+def entries(name: str, table: str, versions: bool = True, fixed_breaks: bool = False) -> Html:
     """Show a table of the snippet's run as a reference that readers can filter and search.
 
     Each row links to the chapters that show its name and, unless `versions` is False, lists the
-    PyTorch versions that have it. For a table of graph breaks, `mended` adds the breaks that the
-    book fixes, with the code before and after.
+    PyTorch versions that have it. For a table of graph breaks, `fixed_breaks` adds the breaks that
+    the book fixes, with the code before and after.
     """
     block, _, runs = _find(name)
-    return reference.html(block, runs, table, versions, mended)
+    return reference.html(block, runs, table, versions, fixed_breaks)
 
 
 def calls(name: str, table: str) -> Html:

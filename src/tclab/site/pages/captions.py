@@ -24,7 +24,7 @@ _EXTENSIONS = ["tables", "attr_list", "def_list", "pymdownx.superfences"]
 _ATTRIBUTES = frozenset(("href", "src", "alt", "title", "id", "class", "start", "lang", "style"))
 _ALIGN = re.compile(r"text-align: (?:left|right|center);")  # the alignment of a table's column
 _SCHEME = re.compile(r"([^/?#]*?):|//")
-_LINKS = frozenset(("http", "https", "mailto"))
+_LINK_SCHEMES = frozenset(("http", "https", "mailto"))
 
 
 def caption_html(snippet: Snippet) -> Html:
@@ -77,7 +77,7 @@ def _leads_to_a_page(address: str, *, image: bool) -> bool:
     # the address as a browser normalizes it
     read = re.sub(r"[\x00-\x20]", "", address).replace("\\", "/")
     scheme = _SCHEME.match(read)
-    return scheme is None or (not image and (scheme[1] or "").lower() in _LINKS)
+    return scheme is None or (not image and (scheme[1] or "").lower() in _LINK_SCHEMES)
 
 
 class _AttributeCollector(HTMLParser):

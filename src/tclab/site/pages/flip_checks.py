@@ -1,7 +1,7 @@
-"""Check the sentences on claims whose outcome is another one on a reader's machine
+"""Check the sentences on claims whose outcome differs on a reader's machine
 (``shadow.json``).
 
-A sentence on such a claim must say with which backend, or with which caches, the sentence is true.
+A sentence on such a claim must say with which backend, or with which caches, it is true.
 """
 
 from __future__ import annotations

@@ -136,7 +136,9 @@ def _read(path: Path) -> str | None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write the text atomically, below its digest; ignore a store that cannot be written."""
+    """Write a file whose first line is the digest of the text that follows, atomically. Do nothing
+    if the store cannot be written.
+    """
     content = text.encode()
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
     try:

@@ -77,8 +77,8 @@ _WIDE_STYLE = (
 )
 
 
-#: Matches an address that is not an http URL of a folder. It must be one, because the theme writes
-#: it into links unescaped.
+#: Matches a site's address that is not an http URL of a folder. Such an address is refused, because
+#: the theme writes the address into links without escaping it.
 _INVALID_ADDRESS = re.compile(r"""^(?!https?://)|[\s"'<>&`\\{}|^?#\x00-\x20\x7f]""", re.IGNORECASE)
 
 

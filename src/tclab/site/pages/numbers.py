@@ -57,7 +57,7 @@ def _find_run(value: Value, book: Book) -> Run:
 
 
 def _find_table(value: Value, run: Run) -> Table:
-    second = f"{value.artifact}-2"  # the name that a run gives to another artifact of this name
+    second = f"{value.artifact}-2"  # a run gives this name to a second artifact
     if isinstance(next((a for a in run.artifacts if a.name == second), None), Table):
         cause = f"{value.snippet} shows more than one table {value.artifact!r}"
         raise PageError(str(value), cause, "give each table a name of its own")

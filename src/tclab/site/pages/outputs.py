@@ -79,8 +79,8 @@ def source_listing(
     focus_names: Sequence[str] | None = None,
 ) -> Html:
     """Render the source with line anchors and downloads. `focus_names` are the definitions that
-    stay open; the other lines are folded. None and an empty sequence are those of
-    `code_focus.focus_ranges`.
+    stay open; the other lines are folded. `code_focus.focus_ranges` says what
+    None and an empty sequence select.
     """
     prefix = block.page.unique_id(f"src-{snippet.name}")
     span = _line_range(block, snippet, lines)

@@ -45,10 +45,9 @@ _Positions = tuple[tuple[int, ...], ...]
 def group_artifacts(
     runs: Sequence[Run], artifacts_of: Callable[[Run], Iterable[Artifact]]
 ) -> Iterator[tuple[RunGroup, ...]]:
-    """Group the runs by equal artifacts; yield the groups for each sequence of artifacts.
-
-    Neighbouring artifacts that divide the runs into the same groups stay together. The groups are
-    sorted: CPUs by version first, then GPUs.
+    """Group the runs by equal artifacts. Neighbouring artifacts that divide the runs into the same
+    groups stay together: for each such sequence of artifacts, yield its groups of runs. The groups
+    are sorted: CPUs by version first, then GPUs.
     """
     by_name = [{artifact.name: artifact for artifact in artifacts_of(run)} for run in runs]
     names = dict.fromkeys(name for artifacts in by_name for name in artifacts)

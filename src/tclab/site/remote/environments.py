@@ -27,7 +27,7 @@ from tclab.site.remote.client import ClusterAddress, RunRequest
 
 NAME = "environments.toml"
 
-_DOORS = ("here", "dask", "bundle")
+_TRANSPORTS = ("here", "dask", "bundle")
 _KEYS = {"torch": str, "gpu": str, "door": str, "on": str, "snippets": list}
 
 
@@ -96,8 +96,10 @@ def _parse_environment(name: str, table: object) -> Environment:
         if key not in _KEYS or not isinstance(value, _KEYS[key]):
             known = ", ".join(_KEYS)
             raise TclabError(place, f"has {key} = {value!r}", f"it takes {known}")
-    if table.get("door", "here") not in _DOORS:
-        raise TclabError(place, f"has the door {table['door']!r}", f"one of {', '.join(_DOORS)}")
+    if table.get("door", "here") not in _TRANSPORTS:
+        raise TclabError(
+            place, f"has the door {table['door']!r}", f"one of {', '.join(_TRANSPORTS)}"
+        )
     fields = dict(table) | {"snippets": tuple(map(str, table.get("snippets", ())))}
     return Environment(name, **cast("dict[str, str]", fields))  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""Read ``shadow.json``: the claims whose outcome is another one on a reader's machine, each with
+"""Read ``shadow.json``: the claims whose outcome differs on a reader's machine, each with
 the reason.
 
     {"inductor": {"guards/values_call_by_call#two-compiles": "Inductor compiles each float anew"},

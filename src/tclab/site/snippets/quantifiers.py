@@ -50,7 +50,7 @@ class Tally:
         )  # the sides of the current comparison
         self._vacuous: dict[int, str] = {}  # why a comparison was true each time, or ''
         self._mocks: set[str] = set()
-        self._own = ""  # the first operand that a class of the file compares
+        self._own = ""  # the first operand whose comparison a class of the snippet decides
 
     def count_items(
         self, part_number: int, name: str, function: object, items: Iterable[Value]

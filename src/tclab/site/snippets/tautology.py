@@ -38,7 +38,7 @@ _SUMS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Mult: operator.mul,
 }
 
-#: Functions that return the same for the same arguments.
+#: Functions that return the same value for the same arguments.
 _PURE = (
     *("len", "abs", "sorted", "set", "list", "tuple"),
     *("sum", "min", "max", "str", "repr", "round"),
@@ -189,7 +189,8 @@ def is_mock(value: object) -> bool:
     return "unittest.mock" in {getattr(kind, "__module__", "") for kind in type(value).__mro__}
 
 
-#: The methods with which a class decides what its objects equal, hold or are.
+#: The methods with which a class decides what its objects equal or contain, and which objects count
+#: as its instances.
 _COMPARISON_METHODS = (
     *("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__contains__"),
     *("__instancecheck__", "__subclasscheck__"),
@@ -200,13 +201,13 @@ _CONTAINERS, _MOST_ITEMS = (list, tuple, set, frozenset, dict), 100
 
 
 def describe_own_truth(value: object) -> str:
-    """Describe a value that is true, or not, as a class of the file says; '' for another value."""
+    """Describe a value whose truth a class of the snippet decides; '' for another value."""
     return _describe_own_method(value, _TRUTH_METHODS)
 
 
 def describe_own_comparison(value: object) -> str:
-    """Describe a value that equals, or holds, what a class of the file says; '' for another value.
-    Values in a container count, too.
+    """Describe a value for which a class of the snippet decides what it equals or contains; '' for
+    another value. Values in a container count, too.
     """
     if isinstance(value, _CONTAINERS):
         items = [*value, *value.values()] if isinstance(value, dict) else value

@@ -91,8 +91,8 @@ def _named_files(snippet: Snippet, files_by_name: Mapping[str, Path], root: Path
 
 def _is_read(path: Path, root: Path, began: int) -> bool:
     """Return whether a run depends on a file that it may have opened. It depends on a file of the
-    project that has not changed since the run `began`; the run itself may have written a file that
-    has.
+    project, unless the file changed after the run `began`, because then the run itself may have
+    written it.
     """
     if not path.is_relative_to(root) or path.is_relative_to(_PACKAGE) or not path.is_file():
         return False

@@ -38,10 +38,10 @@ Exit status:
 @click.option("--repeats", type=click.IntRange(2), default=7, help="Timings of each. Default: 7.")
 @click.pass_context
 def record_choices(context: click.Context, folder: Path, out: Path, repeats: int) -> None:
-    """Time what Inductor times to choose, and keep the choices with the spread of their timings.
+    """Time the choices that Inductor makes by timing, and keep them with the spread of the timings.
 
-    DIR is the folder of a comparison (tclab verify-target --out DIR): the matrix products whose
-    padding a GPU would time are in it, by sizes, layouts and types. PyTorch's own code times each
+    DIR is the folder of a comparison (tclab verify-target --out DIR). It lists the matrix products
+    whose padding a GPU would time, by sizes, layouts and types. PyTorch's own code times each
     of them here, on a GPU that should do nothing else. A target then shows the kernels that such a
     GPU chose; a choice whose timings lie on both sides of the limit stays open.
 

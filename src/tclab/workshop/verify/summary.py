@@ -35,8 +35,8 @@ def _shorten_row(row: FunctionRow) -> dict[str, object]:
 
 
 def find_cause(verdict: str, reason: str) -> str:
-    """Return the choices that the GPU times, or the error that ended a side; '' for a difference of
-    text.
+    """Say why two compiles of a model differ: the number of choices that depend on timings on the
+    GPU, or the error that ended one of the compiles; '' if only texts differ.
     """
     if timed := reason.count("pad: "):
         return f"{timed} padding{'s' * (timed > 1)} that the GPU times"

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from tclab.capturing.target.sdpa.symbolic import UNTIL_2_12, Conditions
+from tclab.capturing.target.sdpa.symbolic import UNTIL_2_12, ConditionEvaluator
 
 #: The backends with PyTorch's numbers (ATen/SDPBackend.h).
 NUMBERS = {"math": 0, "flash": 1, "efficient": 2, "cudnn": 3, "overrideable": 4}
@@ -28,7 +28,7 @@ CUDNN_FIRST = ("cudnn", "flash", "efficient", "math", "overrideable")
 class Call:
     """One call of attention: tensors [batch, heads, positions, head size], real or fake.
 
-    `conditions` evaluates conditions on symbolic sizes and adds the guards that PyTorch adds.
+    `evaluator` evaluates conditions on symbolic sizes and adds the guards that PyTorch adds.
     """
 
     query: torch.Tensor
@@ -38,7 +38,7 @@ class Call:
     dropout: float = 0.0
     causal: bool = False
     gqa: bool = False
-    conditions: Conditions = UNTIL_2_12
+    evaluator: ConditionEvaluator = UNTIL_2_12
 
     @property
     def inputs(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -52,11 +52,11 @@ class Call:
 
     def surely_holds(self, condition: Any) -> bool:
         """Return whether a condition is known to be true."""
-        return self.conditions.surely_holds(condition)
+        return self.evaluator.surely_holds(condition)
 
     def surely_fails(self, condition: Any) -> bool:
         """Return whether a condition is known to be false."""
-        return self.conditions.surely_fails(condition)
+        return self.evaluator.surely_fails(condition)
 
     def all_hold(self, *conditions: Callable[[], Any]) -> bool:
         """Return whether all conditions are known to be true, evaluated in order like ``&&`` in

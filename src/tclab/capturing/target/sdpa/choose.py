@@ -48,7 +48,7 @@ def allows(call: Call, machine: Machine, version: AttentionRules, backend: str) 
 
 
 def _prepare_call(call: Call, version: AttentionRules) -> Call:
-    return replace(call.batched if version.unbatched else call, conditions=version.conditions)
+    return replace(call.batched if version.unbatched else call, evaluator=version.evaluator)
 
 
 def backend_order(machine: Machine, version: AttentionRules) -> tuple[str, ...]:

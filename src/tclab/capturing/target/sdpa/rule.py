@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tclab.capturing.target.sdpa.call import Call, Machine
-from tclab.capturing.target.sdpa.symbolic import UNTIL_2_12, Conditions
+from tclab.capturing.target.sdpa.symbolic import UNTIL_2_12, ConditionEvaluator
 
 HEADER = "aten/src/ATen/native/transformers/sdp_utils_cpp.h"
 SOURCE = "aten/src/ATen/native/transformers/cuda/sdp_utils.cpp"
@@ -61,7 +61,7 @@ class Rules(tuple[Rule, ...]):
 class AttentionRules:
     """All rules of one PyTorch; the rules of each backend are in the order of the source.
 
-    `commit` is the commit of the release's tag. `conditions` evaluates conditions on symbolic
+    `commit` is the commit of the release's tag. `evaluator` evaluates conditions on symbolic
     sizes. With `unbatched`, inputs of three dimensions get a batch of one before the rules are
     applied.
     """
@@ -70,7 +70,7 @@ class AttentionRules:
     commit: str
     prefers_cudnn: Callable[[Machine], bool]
     rules: dict[str, tuple[Rule, ...]] = field(default_factory=dict)
-    conditions: Conditions = UNTIL_2_12
+    evaluator: ConditionEvaluator = UNTIL_2_12
     unbatched: bool = False
 
     @property

@@ -31,7 +31,7 @@ def four_dimensions(call: Call, machine: Machine) -> bool:
 @rule("a mask that fits", "check_attn_mask_shape", HEADER)
 def mask_fits(call: Call, machine: Machine) -> bool:
     """Require a mask without gradients, of two or four dimensions that broadcast to the scores."""
-    mask, fits = call.mask, call.conditions.mask_fits
+    mask, fits = call.mask, call.evaluator.mask_fits
     if mask is None:
         return True
     if mask.requires_grad or not fits(mask.shape[-2], call.query.shape[2]):

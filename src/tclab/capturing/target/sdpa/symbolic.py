@@ -17,15 +17,23 @@ from torch.fx.experimental.symbolic_shapes import (
 )
 
 Condition = Any  # bool or torch.SymBool
-__all__ = ["FROM_2_15", "UNTIL_2_12", "UNTIL_2_14", "Conditions", "guard_or_false", "guard_or_true"]
+__all__ = [
+    "FROM_2_15",
+    "UNTIL_2_12",
+    "UNTIL_2_14",
+    "ConditionEvaluator",
+    "guard_or_false",
+    "guard_or_true",
+]
 
 
 @dataclass(frozen=True)
-class Conditions:
-    """The functions with which one PyTorch tests whether a condition is known to be true, whether
-    it is known to be false, and whether sizes broadcast.
+class ConditionEvaluator:
+    """Evaluates conditions as one version of PyTorch does. `surely_holds` and `surely_fails` return
+    whether a condition is known to be true, or known to be false.
 
-    `mask_fits` takes a size of the mask and the size that it must have if it is not 1.
+    `mask_fits` returns whether a size of the mask broadcasts. Its arguments are this size and the
+    size that the mask must have if this size is not 1.
     """
 
     surely_holds: Callable[[Condition], bool]
@@ -57,6 +65,6 @@ def _is_one(size: Any) -> bool:
     return isinstance(size, int) and size == 1
 
 
-UNTIL_2_12 = Conditions(bool, _is_false, _equal_or_one)
-UNTIL_2_14 = Conditions(bool, _is_false, _equal_or_plain_one)
-FROM_2_15 = Conditions(guard_or_false, _is_known_false, _surely_equal_or_one)
+UNTIL_2_12 = ConditionEvaluator(bool, _is_false, _equal_or_one)
+UNTIL_2_14 = ConditionEvaluator(bool, _is_false, _equal_or_plain_one)
+FROM_2_15 = ConditionEvaluator(guard_or_false, _is_known_false, _surely_equal_or_one)

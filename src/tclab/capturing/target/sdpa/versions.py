@@ -97,14 +97,14 @@ V2_13 = AttentionRules(
     "cf30153c4c131c8164ee7798e5022d810682e2cb",
     prefers_cudnn=cudnn.prefers_cudnn,
     rules={"cudnn": _CUDNN_2_13, "flash": _FLASH_2_11, "efficient": _EFFICIENT_2_13},
-    conditions=UNTIL_2_14,
+    evaluator=UNTIL_2_14,
 )
 V2_14 = AttentionRules(
     (2, 14),
     "08187d9e0fba026dc8217405802ab5381dc88d90",
     prefers_cudnn=cudnn.prefers_cudnn,
     rules={"cudnn": _CUDNN_2_14, "flash": _FLASH_2_14, "efficient": _EFFICIENT_2_14},
-    conditions=UNTIL_2_14,
+    evaluator=UNTIL_2_14,
     unbatched=True,
 )
 V2_15 = AttentionRules(
@@ -112,7 +112,7 @@ V2_15 = AttentionRules(
     "d0f2af8b66b20da4baa50644c0cd3f887a2eae2e",
     prefers_cudnn=cudnn.prefers_cudnn,
     rules={"cudnn": _CUDNN_2_15, "flash": _FLASH_2_15, "efficient": _EFFICIENT_2_15},
-    conditions=FROM_2_15,
+    evaluator=FROM_2_15,
     unbatched=True,
 )
 

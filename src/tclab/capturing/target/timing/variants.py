@@ -45,14 +45,14 @@ class Variant:
 
 @dataclass(frozen=True)
 class GraphAlternatives:
-    """The alternatives to one compile of a Dynamo graph.
+    """Other compiles of one Dynamo graph, with other answers to questions that a GPU decides by
+    timing.
 
-    Inductor compiled `graphs_before` graphs before this Dynamo graph and `count` graphs for it.
-    `groups` are the open timing questions; a variant has the opposite answers to all questions of
-    some groups. `counterfactual` is the graph compiled with the opposite answer to each `measured`
-    choice; a kernel that `counterfactual` lacks depends on a measured choice. `source` says where
-    the choices were measured. `unlikely` is the graph compiled with the opposite answer to each
-    choice that got its `likely` answer.
+    For this Dynamo graph Inductor compiled `count` graphs, after `graphs_before` graphs for earlier
+    ones. `groups` are the questions without an answer; each of `variants` reverses the answers that
+    were assumed for some groups. `counterfactual` reverses all `measured` answers, so a kernel that
+    it lacks depends on a measured answer. `source` says where the answers were measured. `unlikely`
+    reverses all `likely` answers.
     """
 
     graphs_before: int
@@ -109,7 +109,7 @@ class GraphCompiler:
 
         explore_combinations(len(groups), kernel_counts)
 
-        def compile_otherwise(questions: tuple[TimedQuestion, ...]) -> Variant | None:
+        def compile_flipped(questions: tuple[TimedQuestion, ...]) -> Variant | None:
             if not questions:
                 return None
             return self._compile_variant(compile_graph, FlippedChoices(), questions)
@@ -121,10 +121,10 @@ class GraphCompiler:
             groups,
             tuple(variants.values()),
             measured,
-            compile_otherwise(measured),
+            compile_flipped(measured),
             self.measurements.source,
             likely,
-            compile_otherwise(likely),
+            compile_flipped(likely),
         )
 
     def _compile_variant(

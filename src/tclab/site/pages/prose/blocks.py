@@ -50,7 +50,7 @@ _ALL_FUNCTIONS = (
     Function("code", (_NAME, "lines", "fold", "focus"), lists_code=True),
     Function("show", (_NAME, "artifact", "fold", "as_"), "artifacts", "artifact", is_evidence=True),
     Function("stdout", (_NAME, "fold"), "stdout", is_evidence=True),
-    Function("entries", (_NAME, "table", "versions", "mended"), "artifacts", "table",
+    Function("entries", (_NAME, "table", "versions", "fixed_breaks"), "artifacts", "table",
              is_evidence=True, uses_other_pages=True),
     Function("calls", (_NAME, "table"), "artifacts", "table"),
     Function("verdicts", (_NAME,), "artifacts", is_evidence=True),

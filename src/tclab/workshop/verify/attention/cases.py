@@ -246,7 +246,7 @@ def _draw_case(rng: random.Random) -> Case:
 
 
 Pick = Callable[[Any], Any]
-Change = Callable[[Pick, Case], dict[str, Any]]
+MakeChange = Callable[[Pick, Case], dict[str, Any]]
 
 
 def _change_heads(pick: Pick, case: Case) -> dict[str, Any]:
@@ -288,7 +288,7 @@ def _backend_choices() -> Iterator[str]:
 ALLOWED: tuple[str, ...] = tuple(_backend_choices())
 
 
-CHANGES: tuple[Change, ...] = (
+CHANGES: tuple[MakeChange, ...] = (
     _change_heads,
     _change_lengths,
     _change_to_many,

@@ -1,9 +1,9 @@
-"""Define a *world*: a function, the arguments of its calls, and the outside variables that it
+"""Define a *setup*: a function, the arguments of its calls, and the outside variables that it
 reaches.
 
-A copy of a world lets the same calls start from the same state again. The outside variables are
+A copy of a setup lets the same calls start from the same state again. The outside variables are
 globals, closure variables and defaults of parameters of the user's functions. While calls use a
-copy of a world, these variables have the copied values; afterwards they have their own values
+copy of a setup, these variables have the copied values; afterwards they have their own values
 again.
 """
 
@@ -57,7 +57,7 @@ class Variable:
 
 
 @dataclass
-class World:
+class Setup:
     """A function and the state from which its calls start. `contents` are the values of
     `variables`, in the same order. `caches` are the functools caches that were empty at the start.
     Cache entries cannot be copied, so these caches are emptied before the calls of a copy.
@@ -70,20 +70,20 @@ class World:
     caches: tuple[Any, ...] = ()
 
     @classmethod
-    def from_function(cls, fn: Callable[..., Any], calls: Sequence[Call]) -> World:
-        """Return the world of a function. Its variables are those named in its code, and those
+    def from_function(cls, fn: Callable[..., Any], calls: Sequence[Call]) -> Setup:
+        """Return the setup of a function. Its variables are those named in its code, and those
         named in the code of the user's functions that it reaches.
         """
         variables = tuple(_variables(fn))
         empty = tuple(each for each in _find_caches(fn) if not each.cache_info().currsize)
         return cls(fn, calls, variables, [each.get() for each in variables], empty)
 
-    def copy(self, convert: Convert | None = None) -> World:
+    def copy(self, convert: Convert | None = None) -> Setup:
         """Return a copy; `convert` changes the floating-point type. Raises the error of a value
         that cannot be copied.
         """
         fn, calls, contents = values.deep_copy((self.fn, self.calls, self.contents), convert)
-        return World(fn, calls, self.variables, contents, self.caches)
+        return Setup(fn, calls, self.variables, contents, self.caches)
 
     def convert_in_place(self, convert: Convert) -> None:
         """Change the floating-point type of the state's tensors, which stay the same objects."""
@@ -93,8 +93,8 @@ class World:
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """During the block, give the variables this world's contents as values. At its end, store
-        their new values in the world, and give the variables their earlier values again.
+        """During the block, give the variables this setup's contents as values. At its end, store
+        their new values in the setup, and give the variables their earlier values again.
         """
         before = [each.get() for each in self.variables]
         try:

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from tclab.capturing.agreement import values
-from tclab.capturing.agreement.worlds import World
+from tclab.capturing.agreement.setups import Setup
 
 SEEN = [torch.zeros(2)]
 steps = 0
@@ -56,14 +56,14 @@ def test_a_conversion_changes_floating_point_tensors_only() -> None:
 
 
 def test_variables_are_replaced_for_the_block_and_are_as_before_after_it() -> None:
-    world = World.from_function(count, [((torch.ones(2),), {})]).copy()
+    setup = Setup.from_function(count, [((torch.ones(2),), {})]).copy()
     before = list(SEEN), SEEN[0].clone(), steps
-    with world.applied():
-        result = count(*world.calls[0][0])
+    with setup.applied():
+        result = count(*setup.calls[0][0])
     assert result.tolist() == [1.0, 1.0]
     assert (len(SEEN), steps) == (len(before[0]), before[2])
     assert torch.equal(SEEN[0], before[1])
-    assert dict(world.state())["the variable steps"] == 1
+    assert dict(setup.state())["the variable steps"] == 1
 
 
 def test_variables_of_a_closure_are_copied() -> None:
@@ -72,14 +72,14 @@ def test_variables_of_a_closure_are_copied() -> None:
     def add(x: torch.Tensor) -> torch.Tensor:
         return kept.add_(x)
 
-    world = World.from_function(add, [((torch.ones(2),), {})]).copy()
-    with world.applied():
-        add(*world.calls[0][0])
+    setup = Setup.from_function(add, [((torch.ones(2),), {})]).copy()
+    with setup.applied():
+        add(*setup.calls[0][0])
     assert kept.tolist() == [0.0, 0.0]
-    assert dict(world.state())["the variable kept"].tolist() == [1.0, 1.0]
+    assert dict(setup.state())["the variable kept"].tolist() == [1.0, 1.0]
 
 
 def test_state_is_named_as_a_reader_names_it() -> None:
     net = nn.BatchNorm1d(2)
-    names = [name for name, _ in World.from_function(net, [((torch.ones(3, 2),), {})]).state()]
+    names = [name for name, _ in Setup.from_function(net, [((torch.ones(3, 2),), {})]).state()]
     assert {"the argument input", "running_mean", "weight"} <= set(names)
