@@ -106,7 +106,8 @@ LIBRARY: dict[str, set[str]] = {
     "tclab.capturing.result": {"tclab.capturing.chain"},
     "tclab.capturing.fresh": {"tclab.capturing.torch_private"},
     "tclab.capturing.listen": {"tclab.capturing.torch_private"},
-    "tclab.capturing.backward": {"tclab.capturing.torch_private"},
+    "tclab.capturing.outputs": {"tclab.capturing.torch_private", "tclab.text.user_lines"},
+    "tclab.capturing.backward": {"tclab.capturing.outputs"},
     "tclab.capturing.observe": {"tclab.capturing.read", "tclab.capturing.fresh"},
     "tclab.capturing.agreement": {
         *("tclab.capturing.backward", "tclab.capturing.fresh", "tclab.text.scrub"),

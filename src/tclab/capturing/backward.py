@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from tclab.capturing import results
+from tclab.capturing.outputs import output_tensors
 from tclab.errors import NoGradient
 
 
@@ -12,11 +12,11 @@ def run_backward(result: object) -> None:
     """Call ``.backward()`` on the sum of all tensors in `result` that require grad. Raises
     NoGradient if no tensor requires grad.
     """
-    outputs = [each for each in results.result_tensors(result) if each.requires_grad]
-    if not outputs:
+    tensors = [each for each in output_tensors(result) if each.requires_grad]
+    if not tensors:
         raise NoGradient(
             "tclab.capture",
             "backward=True, but nothing the function returned requires grad",
             "pass a floating-point tensor with requires_grad=True, or leave backward out",
         )
-    torch.autograd.backward(outputs, [torch.ones_like(t) for t in outputs])
+    torch.autograd.backward(tensors, [torch.ones_like(each) for each in tensors])

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from tclab.capturing import results
+from tclab.capturing import outputs
 from tclab.capturing.agreement.setups import Setup
 from tclab.capturing.torch_private import compiler, precision
 
@@ -45,7 +45,7 @@ class Observation:
         self.calls += 1
         of_call = f" of call {self.calls}" if len(setup.calls) > 1 else ""
         owners = _map_storages(setup)
-        for place, leaf, opened in results.open_result(result):
+        for place, leaf, opened in outputs.open_outputs(result):
             name = f"{place}{of_call}"
             self.results[name] = observe(leaf, owners.get(_storage_address(leaf), ""))
             if not opened:
@@ -68,7 +68,7 @@ def observe(leaf: Any, owner: str = "") -> ObservedValue:
     if isinstance(leaf, torch.Tensor):
         rounded = precision.rounded_precision(leaf)
         return ObservedValue(_copy_data(leaf), _list_facts(leaf, owner), rounded)
-    plain = isinstance(leaf, results.SIMPLE)
+    plain = isinstance(leaf, outputs.SIMPLE)
     return ObservedValue(leaf if plain else None, {"type": type(leaf).__name__})
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from tclab.capturing.results import SIMPLE
+from tclab.capturing.outputs import SIMPLE
 from tclab.capturing.torch_private import compiler
 from tclab.text import user_lines
 

@@ -22,7 +22,7 @@ _BY_TEXT = (range, slice, Enum)
 _CODE = (type, FunctionType, MethodType, ModuleType)
 
 
-def open_result(result: object) -> Iterator[tuple[str, Any, bool]]:
+def open_outputs(result: object) -> Iterator[tuple[str, Any, bool]]:
     """Yield (name, value, opened) for each value in a result, such as ``output 0`` and ``output
     0.loss``: tensors, plain values, and the objects that contain them. `opened` is False for an
     object whose parts are not known, such as a generator.
@@ -31,9 +31,9 @@ def open_result(result: object) -> Iterator[tuple[str, Any, bool]]:
         yield from _open(leaf, f"output {place}", set())
 
 
-def result_tensors(result: object) -> list[torch.Tensor]:
+def output_tensors(result: object) -> list[torch.Tensor]:
     """Return the tensors in a result, in order."""
-    return [value for _, value, _ in open_result(result) if isinstance(value, torch.Tensor)]
+    return [value for _, value, _ in open_outputs(result) if isinstance(value, torch.Tensor)]
 
 
 def _open(value: Any, name: str, seen_ids: set[int]) -> Iterator[tuple[str, Any, bool]]:
