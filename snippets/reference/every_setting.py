@@ -46,7 +46,16 @@ def typed(entry, written):
     return shown if type(entry.default).__name__ == of else f"{shown} ({of})".lstrip()
 
 
-variables, total = {}, 0
+def effective(name, entry, written):
+    """``dynamo.a = 8``: the default at the start; None if the machine decides it, or for a path."""
+    value = entry.default
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if (is_number and "(" in written) or not isinstance(value, LITERAL) or "/" in str(value):
+        return None
+    return f"{name} = {value!r}"
+
+
+variables, total, defaults = {}, 0, []
 columns = ("name", "default", "environment", "PyTorch's comment", "at")
 for module_name, module in MODULES.items():
     source = settings(module)
@@ -56,6 +65,8 @@ for module_name, module in MODULES.items():
             continue  # no setting: for type checkers, and which settings are not saved
         written, read, comment, place = source.get(name, ("", (), "", None))
         words = ", ".join(read) or None, comment or None
+        if found := effective(f"{module_name}.{name}", entry, written):
+            defaults.append((found,))
         rows.append((name, typed(entry, written), *words, place))
         for variable in read:
             variables.setdefault(variable, (f"{module.__name__}.{name}", comment or None, place))
@@ -65,6 +76,7 @@ for module_name, module in MODULES.items():
 rows = [(variable, *rest) for variable, rest in sorted(variables.items())]
 columns = ("variable", "sets", "PyTorch's comment", "at")
 tclab.show(tclab.Table("Environment variables", "environment", columns, rows))
+tclab.show(tclab.Table("Defaults that this PyTorch starts with", "defaults", ("is",), defaults))
 counts = [("settings", total), ("environment variables", len(rows))]
 tclab.show(tclab.Table("Counted", "counts", ("what", "number"), counts))
 

@@ -6,7 +6,8 @@ import subprocess
 import sys
 
 from tclab.errors import TclabError
-from tclab.site.pages.reference import name_lists, newer_torch, news
+from tclab.site.pages.reference import newer_torch, news
+from tclab.site.versions import name_lists
 
 WRONG = '"""Say hello."""\n\ntold = 1\n# claim: two\nassert told == 2\n'
 PAGE = """# Home

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tclab.site.pages.reference import name_lists, write_names
+from tclab.site.pages.reference import write_names
+from tclab.site.versions import name_lists
 from tclab.system import machine
 from tests.lab import Lab
 
@@ -48,6 +49,19 @@ def test_each_shown_table_is_written_beside_the_other_versions(shown: Lab, capsy
     assert capsys.readouterr().out == f"{here}: 2 names of 1 tables\n"
     assert (folder / f"{here}.txt").read_text() == "names + aten.cos\nnames - aten.gone\n"
     assert name_lists.read_lists(folder)[here]["names"] == {"aten.sin", "aten.cos"}
+
+
+def test_the_defaults_of_the_settings_are_written_with_them(shown: Lab, capsys) -> None:
+    page = shown.root / "docs" / "reference" / "index.md"
+    page.write_text(PAGE.replace("reference/names", "reference/every_setting"), encoding="utf-8")
+    code = f"""{SHOWN}
+    tclab.show(tclab.Table("Defaults", "defaults", ("is",), [("dynamo.a = 8",)]))
+    """
+    assert shown.run(shown.write("reference/every_setting", code))["reference/every_setting"].ok
+    assert write_names.main() == 0
+    here = machine.here().version.short
+    written = name_lists.read_lists(shown.root / "docs" / name_lists.FOLDER)[here]
+    assert written[name_lists.DEFAULTS] == {"dynamo.a = 8"}
 
 
 @pytest.mark.parametrize(

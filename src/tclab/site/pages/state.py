@@ -11,9 +11,9 @@ from mkdocs.structure.pages import Page as SitePage
 from tclab.errors import PageError, TclabError
 from tclab.model import slug
 from tclab.site.pages.book import Book
-from tclab.site.pages.reference import name_lists
 from tclab.site.pages.reference.concordance import Concordance, build_concordance
 from tclab.site.pages.rendering import AT_THE_MARGIN, Page
+from tclab.site.versions import name_lists
 
 
 @dataclass

@@ -11,9 +11,10 @@ from tclab.render import entries as rendered
 from tclab.render.escape import Html, join
 from tclab.render.kinds.table import cell_texts
 from tclab.site.pages import state
-from tclab.site.pages.reference import concordance, fixed_breaks, name_lists
+from tclab.site.pages.reference import concordance, fixed_breaks
 from tclab.site.pages.reference.groups import Entry, Group
 from tclab.site.pages.rendering import RunningBlock
+from tclab.site.versions import name_lists
 
 #: The longest text, besides the name, that the search shows of an entry.
 _LONGEST_TEXT = 200

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from tclab.model import Version, slug
 from tclab.render import parts
 from tclab.render.escape import NEWLINE, SPACE, Html, esc, join, tag
-from tclab.site.pages.reference import name_lists
 from tclab.site.pages.reference.concordance import Concordance
 from tclab.site.pages.reference.groups import Group
-from tclab.site.pages.reference.name_lists import Change, NamesByVersion
+from tclab.site.versions import name_lists
+from tclab.site.versions.name_lists import Change, NamesByVersion
 
 #: The most names of a table that a build's log lists; the others are counted.
 MOST_NAMES = 20

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping
 
 from tclab.model import Version
-from tclab.site.pages.reference import name_lists
+from tclab.site.versions import name_lists
 from tclab.system.project import project_root
 
 #: Package indexes of PyTorch's CPU builds, in order of preference.

@@ -19,7 +19,8 @@ from tclab.errors import TclabError
 from tclab.model import Version
 from tclab.site.engine.plan import Plan
 from tclab.site.pages import book, proofs
-from tclab.site.pages.reference import name_lists, write_names
+from tclab.site.pages.reference import write_names
+from tclab.site.versions import name_lists
 from tclab.system.project import project_root
 
 #: The most names of a table that the issue lists; the others are counted.

@@ -15,9 +15,11 @@ from tclab.model import Run, Table
 from tclab.site import snippets
 from tclab.site.engine.plan import Plan
 from tclab.site.pages.prose import text
-from tclab.site.pages.reference import name_lists
+from tclab.site.versions import name_lists
 from tclab.system.project import project_root
 
+#: The table of defaults, which no page shows whole.
+_DEFAULTS = ("reference/every_setting", name_lists.DEFAULTS)
 _STEP = "name a table that it shows in entries(…) on the page"
 
 
@@ -50,11 +52,17 @@ def collect_names(root: Path) -> tuple[dict[str, frozenset[str]], str]:
 
 
 def compared_tables(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield (snippet, table) of each ``entries("…", "…")`` on the pages that compares versions."""
+    """Yield (snippet, table) of each ``entries("…", "…")`` on the pages that compares versions,
+    and the table of the settings' defaults where a page shows settings.
+    """
+    yielded = set()
     for page in text.read_pages(root / "docs", root):
         for call in page.uses:
             if call.function == "entries" and call.options.get("versions", True):
+                yielded.add(call.snippet)
                 yield call.snippet, str(call.options["table"])
+    if _DEFAULTS[0] in yielded:
+        yield _DEFAULTS
 
 
 def _names_in_table(run: Run, table: str) -> frozenset[str]:

@@ -19,6 +19,9 @@ from tclab.model import Version
 #: The folder of the lists, below docs/.
 FOLDER = "reference/names"
 
+#: The table of the settings' defaults: its names are such as ``dynamo.recompile_limit = 8``.
+DEFAULTS = "defaults"
+
 NamesByTable = Mapping[str, frozenset[str]]  # table → names
 NamesByVersion = Mapping[str, NamesByTable]  # version → its names
 
@@ -51,7 +54,7 @@ def write_lists(folder: Path, names_by_version: NamesByVersion) -> None:
     last: NamesByTable = {}
     for version in sorted(names_by_version, key=Version.parse):
         lines = []
-        for change in compare_names(last, names_by_version[version]):
+        for change in _find_differences(last, names_by_version[version]):
             lines += [f"{change.table} + {name}" for name in change.added]
             lines += [f"{change.table} - {name}" for name in change.dropped]
         text = "".join(f"{line}\n" for line in lines)
@@ -61,14 +64,30 @@ def write_lists(folder: Path, names_by_version: NamesByVersion) -> None:
 
 def compare_names(before: NamesByTable, after: NamesByTable) -> list[Change]:
     """Return the changes of all tables in `after`; a table that is only in `before` was not
-    collected again.
+    collected again. A default is a change only where both have the setting.
     """
+    tables = {name: names for name, names in after.items() if name != DEFAULTS}
+    moved = changed_defaults(before, after)
+    old, new = (tuple(f"{name} = {pair[i]}" for name, pair in moved.items()) for i in (0, 1))
+    return _find_differences(before, tables) + ([Change(DEFAULTS, new, old)] if moved else [])
+
+
+def _find_differences(before: NamesByTable, after: NamesByTable) -> list[Change]:
     changed = []
     for table in sorted(after):
         old, new = before.get(table, frozenset()), after[table]
         if old != new:
             changed.append(Change(table, tuple(sorted(new - old)), tuple(sorted(old - new))))
     return changed
+
+
+def changed_defaults(before: NamesByTable, after: NamesByTable) -> dict[str, tuple[str, str]]:
+    """Map each setting of both whose default differs to (default before, default after)."""
+    old, new = (
+        dict(name.split(" = ", 1) for name in names.get(DEFAULTS, ())) for names in (before, after)
+    )
+    both = sorted(old.keys() & new.keys())
+    return {name: (old[name], new[name]) for name in both if old[name] != new[name]}
 
 
 def version_ranges(
