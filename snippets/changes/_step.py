@@ -7,11 +7,15 @@ from pathlib import Path
 
 import tclab
 from tclab.model import Kernel
-from tclab.site.versions import records, tables
+from tclab.site.versions import name_lists, records, tables
 from tclab.site.versions.step import Step
 
 _HERE = Path(__file__).resolve().parent
 _PLACES = (_HERE, _HERE.parents[1] / "records" / "versions")
+#: Where the lists of names and defaults of each version lie.
+_LISTS = _HERE.parents[1] / "docs" / name_lists.FOLDER
+#: The lists of settings, by module.
+_SETTINGS = ("dynamo", "functorch", "inductor", "compiler", "symbolic")
 #: Corpus and target → what its table of causes is called.
 _PARTS = {
     ("functions", "h200"): "Functions for an H200",
@@ -88,6 +92,49 @@ def bodies(step: Step, name: str) -> list[str]:
     found = (next(e for e in each if (e.corpus, e.name, e.target) == ("functions", name, "h200"))
              for each in versions)  # fmt: skip
     return ["\n".join(k.body for k in each.snapshot.kernels) for each in found if each.snapshot]
+
+
+def show_settings(step: Step) -> dict[str, set[str]]:
+    """Show the settings that are "gone", and those with "another default"; return their names."""
+    known = name_lists.read_lists(_LISTS if _LISTS.exists() else _HERE)
+    old, new = known[step.before.release], known[step.after.release]
+    changed = name_lists.changed_defaults(old, new)
+    gone = {f"{table}.{name}" for table in _SETTINGS for name in old[table] - new[table]}
+    rows = [(name, "is there", "is gone") for name in sorted(gone)]
+    rows += [(name, *pair) for name, pair in changed.items()]
+    columns = ("setting", step.before.release, step.after.release)
+    title = "Settings that are gone or have another default"
+    tclab.show(tclab.Table(title, "settings", columns, rows))
+    return {"gone": gone, "another default": {*changed}}
+
+
+def same_recompiles(step: Step) -> bool:
+    """Whether each claim about recompiles held under both."""
+    old, new = (each.claims["beliefs/what_compiles_again"] for each in (step.before, step.after))
+    return old == new and set(new.values()) == {records.HELD}
+
+
+def trained(step: Step) -> dict[str, set[str]]:
+    """Training steps that plan "more" memory than before, and those that plan "less"."""
+    rows = [row for part in step.parts.values() for row in part.memory
+            if row[0].startswith("training/")]  # fmt: skip
+    return {"more": {name for name, old, new in rows if new > old},
+            "less": {name for name, old, new in rows if new < old}}  # fmt: skip
+
+
+def broken(step: Step) -> dict[str, set[str]]:
+    """What has a "new" graph break, and where one is "gone"."""
+    names: dict[str, set[str]] = {"new": set(), "gone": set()}
+    for each in step.pairs:
+        for change in each.upgrade.comparison.changes:
+            if change.part == "graph breaks":
+                names["gone" if change.after is None else "new"].add(each.before.name)
+    return names
+
+
+def needs(step: Step) -> list[tuple[str, str]]:
+    """(Triton, CUDA) of each of the two."""
+    return [(e.machine.triton, e.machine.cuda) for e in (step.before, step.after)]
 
 
 def step_to(before: str, after: str) -> Step:

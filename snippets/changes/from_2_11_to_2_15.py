@@ -3,8 +3,9 @@
 Each has recorded what it made of the catalogue's functions and models, for GPUs that were not
 there.
 """
-# tclab: reads=records/versions/torch2.11.json,records/versions/torch2.15.json
+# tclab: reads=records/versions/torch2.1[15].json,docs/reference/names/2.*.txt
 
+import _step
 from _step import bodies, breaks, grown, kernels_of_models, moving, step_to
 
 step = step_to("2.11", "2.15")
@@ -36,8 +37,23 @@ assert {name for name, before, after, *_ in planned.values() if after > 1.5 * be
 assert ["rsqrt" in each for each in bodies(step, "reductions/batch_norm_eval")] == [False, True]
 # claim: whose-numbers-may-move
 assert moving(step) == {"functions": (34, 105), "models": (13, 13)}
-# claim: fewer-breaks
-assert breaks(step) == {"new": 1, "gone": 9}
-old, new = kernels_of_models(step)
+# claim: no-training-step-plans-more
+assert _step.trained(step)["more"] == set()
+# claim: breaks-of-t5-and-whisper-are-gone
+assert breaks(step)["gone"] == 9 and {"text/t5", "text/whisper"} < _step.broken(step)["gone"]
+# claim: an-lstm-has-another-break
+assert _step.broken(step)["new"] == {"products/lstm"} < _step.broken(step)["gone"]
 # claim: models-have-fewer-kernels
-assert new < old
+assert kernels_of_models(step) == (321, 317)
+# claim: recompiles-are-as-before
+assert _step.same_recompiles(step)
+# claim: another-triton-and-cuda
+assert _step.needs(step) == [("3.6.0", "13.0"), ("3.9.0", "13.2")]
+settings = _step.show_settings(step)
+# claim: eight-settings-are-gone
+assert len(settings["gone"]) == 8 and "dynamo.skip_fsdp_hooks" in settings["gone"]
+# claim: thirteen-defaults-differ
+assert len(settings["another default"]) == 13
+# claim: none-of-recompiles-caches-or-precision
+assert not any(word in name for name in settings["another default"]
+               for word in ("recompile", "dynamic", "cache", "precision", "random"))  # fmt: skip

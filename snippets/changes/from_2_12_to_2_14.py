@@ -3,8 +3,9 @@
 Each has recorded what it made of the catalogue's functions and models, for GPUs that were not
 there.
 """
-# tclab: reads=records/versions/torch2.12.json,records/versions/torch2.14.json
+# tclab: reads=records/versions/torch2.1[24].json,docs/reference/names/2.*.txt
 
+import _step
 from _step import bodies, breaks, grown, kernels_of_models, moving, shrunk, step_to
 
 step = step_to("2.12", "2.14")
@@ -30,11 +31,26 @@ assert grown(step) == ["reductions/softmax_columns"]
 assert moving(step) == {"functions": (28, 106), "models": (13, 13)}
 # claim: two-models-plan-less
 assert shrunk(step) == {"text/t5", "training/llama"}
-# claim: fewer-breaks
-assert breaks(step) == {"new": 0, "gone": 16}
-old, new = kernels_of_models(step)
+# claim: no-training-step-plans-more
+assert _step.trained(step) == {"more": set(), "less": {"training/llama"}}
+# claim: breaks-of-t5-and-whisper-are-gone
+assert breaks(step)["gone"] == 16 and _step.broken(step)["gone"] == {"text/t5", "text/whisper"}
+# claim: no-break-is-new
+assert breaks(step)["new"] == 0
 # claim: models-have-fewer-kernels
-assert new < old
+assert kernels_of_models(step) == (678, 656)
+# claim: recompiles-are-as-before
+assert _step.same_recompiles(step)
+# claim: another-triton-the-same-cuda
+assert _step.needs(step) == [("3.7.1", "13.0"), ("3.8.0", "13.0")]
+settings = _step.show_settings(step)
+# claim: five-settings-are-gone
+assert len(settings["gone"]) == 5 and "dynamo.skip_fsdp_hooks" in settings["gone"]
+# claim: twelve-defaults-differ
+assert len(settings["another default"]) == 12
+# claim: none-of-recompiles-caches-or-precision
+assert not any(word in name for name in settings["another default"]
+               for word in ("recompile", "dynamic", "cache", "precision", "random"))  # fmt: skip
 fusions = [each.form for each in causes if each.form.title == "another fusion or decomposition"]
 # claim: some-fuse-other-operators
 assert fusions and all(form.can_move_numbers for form in fusions)
