@@ -5,7 +5,7 @@ there.
 """
 # tclab: reads=records/versions/torch2.11.json,records/versions/torch2.12.json
 
-from _step import breaks, grown, moving, step_to
+from _step import breaks, grown, moving, same_recompiles, step_to
 
 step = step_to("2.11", "2.12")
 
@@ -34,3 +34,5 @@ assert {name for name, before, after, *_ in planned.values() if after > 1.5 * be
 assert moving(step) == {"functions": (18, 105), "models": (10, 13)}
 # claim: as-many-breaks
 assert breaks(step) == {"new": 6, "gone": 6}
+# claim: recompiles-are-as-before
+assert same_recompiles(step)

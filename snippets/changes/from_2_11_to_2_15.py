@@ -54,6 +54,6 @@ settings = _step.show_settings(step)
 assert len(settings["gone"]) == 8 and "dynamo.skip_fsdp_hooks" in settings["gone"]
 # claim: thirteen-defaults-differ
 assert len(settings["another default"]) == 13
-# claim: none-of-recompiles-caches-or-precision
+# claim: not-the-limit-dynamic-shapes-or-caches
 assert not any(word in name for name in settings["another default"]
-               for word in ("recompile", "dynamic", "cache", "precision", "random"))  # fmt: skip
+               for word in ("recompile_limit", "dynamic", "cache"))  # fmt: skip

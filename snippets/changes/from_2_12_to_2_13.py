@@ -5,7 +5,7 @@ there.
 """
 # tclab: reads=records/versions/torch2.12.json,records/versions/torch2.13.json
 
-from _step import breaks, grown, kernels_of_models, moving, shrunk, step_to
+from _step import breaks, grown, kernels_of_models, moving, same_recompiles, shrunk, step_to
 
 step = step_to("2.12", "2.13")
 
@@ -36,3 +36,5 @@ causes = [cause for part in step.parts.values() for cause in part.causes]
 fusions = [each.form for each in causes if each.form.title == "another fusion or decomposition"]
 # claim: some-fuse-other-operators
 assert fusions and all(form.can_move_numbers for form in fusions)
+# claim: recompiles-are-as-before
+assert same_recompiles(step)

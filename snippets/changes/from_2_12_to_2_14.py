@@ -48,9 +48,9 @@ settings = _step.show_settings(step)
 assert len(settings["gone"]) == 5 and "dynamo.skip_fsdp_hooks" in settings["gone"]
 # claim: twelve-defaults-differ
 assert len(settings["another default"]) == 12
-# claim: none-of-recompiles-caches-or-precision
+# claim: not-the-limit-dynamic-shapes-or-caches
 assert not any(word in name for name in settings["another default"]
-               for word in ("recompile", "dynamic", "cache", "precision", "random"))  # fmt: skip
+               for word in ("recompile_limit", "dynamic", "cache"))  # fmt: skip
 fusions = [each.form for each in causes if each.form.title == "another fusion or decomposition"]
 # claim: some-fuse-other-operators
 assert fusions and all(form.can_move_numbers for form in fusions)

@@ -5,7 +5,7 @@ there.
 """
 # tclab: reads=records/versions/torch2.13.json,records/versions/torch2.14.json
 
-from _step import bodies, breaks, grown, kernels_of_models, moving, shrunk, step_to
+from _step import bodies, breaks, grown, kernels_of_models, moving, same_recompiles, shrunk, step_to
 
 step = step_to("2.13", "2.14")
 
@@ -38,3 +38,5 @@ assert breaks(step) == {"new": 0, "gone": 0}
 old, new = kernels_of_models(step)
 # claim: models-have-as-many-kernels
 assert new == old
+# claim: recompiles-are-as-before
+assert same_recompiles(step)

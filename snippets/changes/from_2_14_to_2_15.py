@@ -5,7 +5,7 @@ there.
 """
 # tclab: reads=records/versions/torch2.14.json,records/versions/torch2.15.json
 
-from _step import breaks, kernels_of_models, moving, step_to
+from _step import breaks, kernels_of_models, moving, same_recompiles, step_to
 
 step = step_to("2.14", "2.15")
 
@@ -29,3 +29,5 @@ assert breaks(step) == {"new": 1, "gone": 1}
 old, new = kernels_of_models(step)
 # claim: models-have-fewer-kernels
 assert new < old
+# claim: recompiles-are-as-before
+assert same_recompiles(step)

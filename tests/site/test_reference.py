@@ -186,6 +186,7 @@ def test_a_default_is_a_change_only_where_both_versions_have_the_setting(tmp_pat
     assert name_lists.compare_names(*listed.values()) == [change]
     shown = str(name_changes.html(listed))
     assert "<code>a.x = 3</code>" in shown and "a.new" not in shown and "a.gone" not in shown
+    assert "0 new names, 0 gone, 1 defaults changed" in shown
 
 
 def test_a_build_says_what_came_and_went_and_where_it_is_named() -> None:

@@ -33,9 +33,18 @@ def _version_fold(before: str, version: str, names_by_version: NamesByVersion) -
     ]
     table = parts.table(("names of", f"new in {version}", f"not in it, but in {before}"), rows,
                         label=f"From {before} to {version}", search=False)  # fmt: skip
-    added, dropped = (sum(len(getattr(c, what)) for c in changes) for what in ("added", "dropped"))
-    head = f"From {before} to {version}: {added:,} new names, {dropped:,} gone"
+    added, dropped, moved = _count(changes)
+    head = f"From {before} to {version}: {added:,} new names, {dropped:,} gone, "
+    head += f"{moved:,} defaults changed"
     return tag("div", parts.fold(head, table), id=f"to-{slug(version)}")
+
+
+def _count(changes: list[Change]) -> tuple[int, int, int]:
+    """Return the numbers of names that are new, of those that are gone, and of changed defaults."""
+    named = [each for each in changes if each.table != name_lists.DEFAULTS]
+    moved = [each for each in changes if each.table == name_lists.DEFAULTS]
+    added, dropped = (sum(len(getattr(c, what)) for c in named) for what in ("added", "dropped"))
+    return added, dropped, sum(len(each.added) for each in moved)
 
 
 def _names_html(names: Iterable[str]) -> Html:
