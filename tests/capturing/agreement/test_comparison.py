@@ -298,6 +298,18 @@ def test_half_precision_on_the_way_to_float32_is_rounding() -> None:
     assert found.verdict == EQUAL and found.ulps > 1000, found
 
 
+def test_a_type_that_the_code_reads_from_a_tensor_is_rounded_to() -> None:
+    """In float64 there is nothing to convert, and the code says float64."""
+
+    def narrowed(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        half = y.to(x.dtype) + torch.full_like(y, 0.3, dtype=x.dtype)
+        return half.to(y.dtype) * 3
+
+    x, y = torch.randn(8, 16).bfloat16(), torch.randn(8, 16)
+    found = planted(narrowed, lambda x, y: (y + 0.3) * 3, x, y)
+    assert found.verdict == EQUAL, found
+
+
 def test_the_tail_of_a_gelu_that_cancels_once_it_is_taken_apart_is_rounding() -> None:
     def gelu(x: torch.Tensor) -> torch.Tensor:
         return nn.functional.gelu(x)

@@ -126,20 +126,24 @@ class Float64Mode(TorchDispatchMode):
 
     def _find_precision(self, func: Any, views: bool, arguments: Any) -> Precision:
         """Return the precision of an operator's results. Their type is that of the tensor that it
-        writes to, or the one that the code asks for, or else the finest of the sized tensors.
+        writes to, or the one that the code asks for. Else it is the coarsest of the sized tensors,
+        because code such as ``x.to(y.dtype)`` sees float64 here and does not convert.
         """
+        unknown = self.noise or self.eps
         tensors = _tensors(arguments)
         known = [self._precision(each) for each in tensors]
-        sized = [each for each, tensor in zip(known, tensors) if tensor.dim()]
-        default = torch.finfo(torch.get_default_dtype()).eps
-        finest = own = min((each.own for each in sized or known), default=default)
+        sized = [each.own for each, tensor in zip(known, tensors) if tensor.dim()]
+        types = sized or [each.own for each in known]
+        own = max(types, default=torch.finfo(torch.get_default_dtype()).eps)
         asked = [each for each in tree_leaves(arguments) if isinstance(each, torch.dtype)]
         if known and any(map(_is_written, func._schema.arguments)):
             own = known[0].own
-        elif asked and (asked[-1].is_floating_point or asked[-1].is_complex):
+        elif asked and asked[-1] in _WIDER_DTYPES:
             own = torch.finfo(asked[-1]).eps
+        elif asked and (asked[-1].is_floating_point or asked[-1].is_complex):
+            own = unknown
         rounded = max((each.rounded for each in known), default=0.0)
-        exact = views or (_name(func) in _EXACT and own <= finest)
+        exact = views or (_name(func) in _EXACT and own <= min(types, default=own))
         return Precision(own, rounded if exact else max(rounded, own))
 
     def _precision(self, tensor: torch.Tensor) -> Precision:
