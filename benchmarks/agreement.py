@@ -7,7 +7,8 @@ compiles each function of a corpus for the CPU and holds it against eager, as `t
   adds to it;
 - ``operators``: PyTorch's own operator database (it needs the package expecttest), the first sample
   of each operator in float32, by torch.compile alone, in a random order that is the same for every
-  PyTorch: what a run compares before its time is over is a sample.
+  PyTorch: what a run compares before its time is over is a sample;
+- ``mixed``: random programs in float32, bfloat16 and float16 (`benchmarks.mixed_programs`).
 
 Each line of the output is one function, or several operators that were compiled together and are
 all equal: the names, the verdict in words, the differences, seconds.
@@ -30,6 +31,8 @@ from typing import Any
 Case = tuple[str, Callable[[], dict[str, Any]]]
 #: Operators in one compile.
 _TOGETHER = 32
+#: Compiles of random programs.
+_PROGRAMS = 60
 
 
 def catalogue(corpus: str) -> Iterator[Case]:
@@ -87,6 +90,17 @@ def operators() -> Iterator[Case]:
         for info in group:
             if info not in whole:
                 yield from _halved([info])
+
+
+def mixed() -> Iterator[Case]:
+    """Random programs in several types."""
+    from benchmarks.mixed_programs import programs
+    from tclab.capturing.agreement import Comparison
+
+    for name, fn, inputs in programs(_PROGRAMS):
+        started = Comparison.begin(fn, [(inputs, {})], False)
+        assert not isinstance(started, str), started
+        yield name, lambda started=started: _row(started.judge_new_compile({}))
 
 
 def _halved(infos: list[Any]) -> Iterator[Case]:
@@ -218,14 +232,15 @@ def _one(case: Case) -> dict[str, Any]:
 def main() -> None:
     """Compare a corpus, a line for each function, and print the counts."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("corpus", choices=["functions", "models", "operators"])
+    parser.add_argument("corpus", choices=["functions", "models", "operators", "mixed"])
     parser.add_argument("names", nargs="*")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--part", default="0/1", help="which of how many parts: 0/8")
     parser.add_argument("--seconds", type=float, default=float("inf"))
     asked = parser.parse_args()
     until = time.monotonic() + asked.seconds
-    cases = operators() if asked.corpus == "operators" else catalogue(asked.corpus)
+    made = {"operators": operators, "mixed": mixed}.get(asked.corpus)
+    cases = made() if made else catalogue(asked.corpus)
     part, parts = map(int, asked.part.split("/"))
     rows = []
     for number, case in enumerate(cases):
