@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
 #: How a report says that a trial of a fix succeeded.
 _TRIED = re.compile(r"Tried:|:tried,and")
-#: Between a fix and its outcome stand at most this number of characters.
-_BEHIND = 12
+#: What stands behind a fix: what is at fault, in some cases, and the outcome of the trial.
+#: :Inductor'sfusionisatfault,andnotyourcode.Tried:itcompiles
+_BEHIND = re.compile(rf"(:[^.:]+\.)?.{{0,6}}?({_TRIED.pattern})")
 
 
 def explain_fixes(case: Case) -> tuple[str, list[Remedy]]:
@@ -56,8 +57,7 @@ def _find_remedies(screen: str, tried: list[Remedy]) -> Iterator[Remedy]:
         names = [f"torch._dynamo.config.{name} = True" for name in remedy.settings if not text]
         for stated in map(_without_spaces, filter(None, [text, *names])):
             at = screen.find(stated)
-            behind = screen[at + len(stated) :][:_BEHIND]
-            if at >= 0 and _TRIED.search(behind) and stated not in found:
+            if at >= 0 and _BEHIND.match(screen, at + len(stated)) and stated not in found:
                 found.add(stated)
                 yield replace(remedy, description=text or names[0])
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 
+from benchmarks import case_fixes
 from benchmarks.case_fixes import FixedProgram, count_statements, explain_fixes
 from benchmarks.case_symptoms import Program, has_symptom
 from benchmarks.cases import cases
@@ -70,6 +71,14 @@ def test_what_is_said_of_the_gallery(topic: str, monkeypatch: pytest.MonkeyPatch
                 assert (len(before), len(after)) == (int(said["before"]), int(said["after"]))
                 assert len(after) < len(before)
     assert hints
+
+
+@pytest.mark.parametrize("cause", ["", ": Inductor's fusion is at fault, and not your code"])
+def test_a_fix_is_found_with_what_is_at_fault_behind_it(cause: str) -> None:
+    (fix, other) = Remedy("compile without fusion"), Remedy("compile nothing")
+    screen = f"next: compile without fusion{cause}. Tried: it\ncompiles; compile nothing helps not"
+    assert [*case_fixes._find_remedies(screen, [fix, other])] == [fix]
+    assert count_statements(screen) == 1
 
 
 #: A case for each way to apply a fix: another line, another argument and a setting, and a module

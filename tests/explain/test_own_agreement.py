@@ -146,6 +146,49 @@ def test_a_small_number_that_a_compiled_step_leaves_out_differs(write):
     assert (found.verdict, found.stage) == (DIFFERS, "Dynamo"), found
 
 
+HEAD = """\
+import torch
+from torch import nn
+
+
+class Head(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(64, 64))
+
+    def forward(self, h):
+        with torch.autocast("cpu", enabled=False):
+            return h.float() @ self.weight.float().T
+
+
+compiled = torch.compile(Head(), backend="aot_eager")
+
+
+def step(h):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        return compiled(h)
+
+
+def example_inputs():
+    return (torch.randn(4, 64, dtype=torch.bfloat16),)
+"""
+
+
+def test_a_gradient_rounded_to_a_type_in_which_eager_computes_nothing_differs(write):
+    """pytorch#179804: compiled, the backward runs under the autocast around the call."""
+    write("head.py", HEAD)
+    found = agreement_of(ExplainRequest.parse("head.py:step", backward=True))
+    assert (found.verdict, found.stage) == (DIFFERS, "AOTAutograd"), found
+    assert found.line is not None and found.line.function == "forward"
+    assert 'backward_pass_autocast = "off"' in found.next_step and "tried" in found.next_step
+
+
+def test_a_gradient_in_the_type_of_the_autocast_around_the_call_is_equal(write):
+    write("head.py", HEAD.replace("enabled=False", "dtype=torch.bfloat16"))
+    found = agreement_of(ExplainRequest.parse("head.py:step", backward=True))
+    assert found.verdict == EQUAL, found
+
+
 def test_names_of_parameters_differ_before_anything_is_compiled(requested):
     request = requested("averaged")
     found = agreement_of(request)

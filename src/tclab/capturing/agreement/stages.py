@@ -42,6 +42,25 @@ WORKAROUNDS: dict[str, dict[str, Any]] = {
 }
 
 
+_OUTSIDE_AUTOCAST = (
+    'torch._functorch.config.backward_pass_autocast = "off", as a compiled backward runs under the '
+    "autocast that was on where the compiled code was called"
+)
+
+
+def _find_workaround(backend: str, differs: Differs) -> str:
+    """Return the first workaround, in words, with which the results no longer differ; '' if there
+    is none. `backend` is the first one with the difference.
+    """
+    if backend == "eager":  # the workarounds change later stages only
+        return ""
+    if backend == "aot_eager":
+        with compiler.backward_outside_autocast():
+            if not differs({}):
+                return _OUTSIDE_AUTOCAST
+    return next((words for words, changed in _list_workarounds() if not differs(changed)), "")
+
+
 def _list_workarounds() -> Iterator[tuple[str, dict[str, Any]]]:
     if compiler.freezes_weights():
         yield _WITHOUT_FREEZING, {"options": {"freezing": False}}
@@ -55,11 +74,6 @@ def explain_difference(
     removes it.
     """
     backend = next((each for each in STAGES if differs({"backend": each})), "inductor")
-    workaround = ""
-    if backend != "eager":
-        workaround = next(
-            (words for words, changed in _list_workarounds() if not differs(changed)), ""
-        )
     operator = first(backend)
     return Agreement(
         DIFFERS,
@@ -67,5 +81,5 @@ def explain_difference(
         stage=STAGES[backend],
         operator=operator.name if operator else "",
         line=operator.line if operator else None,
-        way=workaround,
+        way=_find_workaround(backend, differs),
     )

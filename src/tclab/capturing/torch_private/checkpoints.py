@@ -1,17 +1,19 @@
 """Note how many checkpointed regions a compiled backward holds at once.
 
 Eager recomputes a region when its backward begins, and drops it before the next one. A compiled
-backward is one graph, in which a region can be recomputed long before it is used up. An event
-``checkpoints`` in the Trace has the most that is held at any node, in the partitioner's order of
-nodes.
+backward is one graph, whose kernels Inductor's scheduler puts into an order of its own, so a region
+can be recomputed long before it is used up. An event ``checkpoints`` in the Trace has the most
+that is held at any kernel.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
@@ -24,9 +26,10 @@ from tclab.capturing.trace.events import Trace
 from tclab.model import Checkpoints
 
 NAMES = (
-    Private(
-        "torch._inductor.compile_fx", "min_cut_rematerialization_partition", "the backward graph"
-    ),
+    Private("torch._inductor.scheduler", "Scheduler.codegen", "the order of a backward's kernels"),
+    Private("torch._inductor.virtualized", "V.graph", "the backward graph"),
+    Private("torch._inductor.ir", "Operation.get_origin_node", "the node that a buffer holds"),
+    Private("torch._inductor.ir", "IRNode.maybe_get_size", "the bytes of a buffer"),
 )
 #: The key in node.meta with the number of the checkpointed region that a node is in.
 _REGION = "ac_graph_id"
@@ -35,56 +38,108 @@ _REGION = "ac_graph_id"
 @contextmanager
 def note_checkpoints(trace: Trace) -> Iterator[None]:
     """Add an event to `trace` for each backward graph with checkpointed regions."""
-    from torch._inductor import compile_fx
+    from torch._inductor.scheduler import Scheduler
 
-    partition = compile_fx.min_cut_rematerialization_partition
-    wrapped = _wrap_partition(partition, trace)
-    with mock.patch.object(compile_fx, "min_cut_rematerialization_partition", wrapped):
+    wrapped = _wrap_codegen(Scheduler.codegen, trace)
+    with mock.patch.object(Scheduler, "codegen", wrapped):
         yield
 
 
-def _wrap_partition(partition: Callable[..., Any], trace: Trace) -> Callable[..., Any]:
-    @functools.wraps(partition)
-    def partition_and_note(*args: Any, **kwargs: Any) -> Any:
-        forward, backward = partition(*args, **kwargs)
-        if found := measure_held_values(backward.graph):
+def _wrap_codegen(codegen: Callable[..., Any], trace: Trace) -> Callable[..., Any]:
+    @functools.wraps(codegen)
+    def note_and_codegen(self: Any) -> Any:
+        from torch._inductor.virtualized import V
+
+        if V.graph.is_backward and (found := measure_held_values(V.graph.graph, self.nodes)):
             trace.add(names.CHECKPOINTS, found, "", compiler.current_compile_ids())
-        return forward, backward
+        return codegen(self)
 
-    return partition_and_note
+    return note_and_codegen
 
 
-def measure_held_values(graph: torch.fx.Graph) -> Checkpoints | None:
-    """Measure the most memory that a backward graph holds for values of checkpointed regions; None
-    without such regions.
+@dataclass(frozen=True)
+class _Operation:
+    """One operation of the kernel with number `at`. It recomputes a value of the checkpointed
+    `region`, or computes a gradient; then `region` is None. `written` maps the buffers that it
+    writes to their bytes, and `read` are the buffers that it reads.
     """
-    nodes = list(graph.nodes)
-    last, arguments = _last_uses(nodes), set(_list_arguments(nodes))
-    sizes: dict[Any, int] = defaultdict(int)  # region → bytes of the values that its backward reads
-    live: dict[torch.fx.Node, int] = {}
-    most, regions = 0, 0
-    for at, node in enumerate(nodes):
-        region = node.meta.get(_REGION)
-        if region is not None and node in last and node not in arguments:
-            live[node] = _count_bytes(node)
-            sizes[region] += live[node]
-        if (now := sum(live.values())) > most:
-            most, regions = now, len({each.meta[_REGION] for each in live})
-        live = {each: size for each, size in live.items() if last[each] > at}
+
+    at: int
+    region: int | None
+    written: Mapping[str, int]
+    read: frozenset[str]
+
+
+def measure_held_values(graph: torch.fx.Graph, kernels: Sequence[Any]) -> Checkpoints | None:
+    """Measure the most memory that a backward graph holds for values of checkpointed regions; None
+    without such regions. `kernels` are the scheduler's nodes for the graph, in their order.
+    """
+    sizes = _measure_regions(graph)
     if not sizes:
         return None
-    return Checkpoints(len(sizes), regions, most, max(sizes.values()))
+    operations = [*_list_operations(kernels)]
+    region_of = {name: each.region for each in operations for name in each.written}
+    last: dict[str, int] = {}
+    arguments = set[str]()
+    for each in operations:
+        if each.region is None:
+            last.update(dict.fromkeys(each.read, each.at))
+        else:  # eager keeps each region's arguments, too
+            arguments |= {name for name in each.read if region_of.get(name) != each.region}
+    live: dict[str, int] = {}
+    most, held = 0, 0
+    for each in operations:
+        live = {name: size for name, size in live.items() if last[name] >= each.at}
+        if each.region is not None:
+            live |= {name: size for name, size in each.written.items()
+                     if last.get(name, 0) > each.at and name not in arguments}  # fmt: skip
+        if (now := sum(live.values())) > most:
+            most, held = now, len({region_of[name] for name in live})
+    return Checkpoints(len(sizes), held, most, max(sizes.values()))
 
 
-def _last_uses(nodes: list[torch.fx.Node]) -> dict[torch.fx.Node, int]:
-    """Map each value to the position of the last node for a gradient that reads the value or a view
-    of it.
+def _list_operations(kernels: Sequence[Any]) -> Iterator[_Operation]:
+    for at, kernel in enumerate(kernels):
+        for node in kernel.get_nodes():
+            buffers = [each.node for each in node.get_outputs()]
+            origin = node.node.get_origin_node() if node.node else None
+            yield _Operation(
+                at,
+                origin.meta.get(_REGION) if origin is not None else None,
+                {each.get_name(): _count_buffer_bytes(each) for each in buffers},
+                frozenset(each.name for each in node.read_writes.reads),
+            )
+
+
+def _count_buffer_bytes(buffer: Any) -> int:
+    sizes = buffer.maybe_get_size() or ()
+    if any(getattr(each, "free_symbols", ()) for each in sizes):
+        return 0
+    return math.prod(map(int, sizes)) * int(buffer.get_dtype().itemsize)
+
+
+def _measure_regions(graph: torch.fx.Graph) -> dict[int, int]:
+    """Map each checkpointed region to the bytes of the values that its backward reads, which eager
+    holds while the backward of the region runs.
     """
-    last: dict[torch.fx.Node, int] = {}
-    for at, node in enumerate(nodes):
-        if node.meta.get(_REGION) is None and not _is_view(node):
-            last.update((_find_base(each), at) for each in node.all_input_nodes)
-    return last
+    nodes = list(graph.nodes)
+    read, arguments = _list_gradient_reads(nodes), set(_list_arguments(nodes))
+    sizes: dict[int, int] = defaultdict(int)
+    for node in nodes:
+        region = node.meta.get(_REGION)
+        if region is not None and node in read and node not in arguments:
+            sizes[region] += _count_bytes(node)
+    return sizes
+
+
+def _list_gradient_reads(nodes: list[torch.fx.Node]) -> set[torch.fx.Node]:
+    """Return the values that a node for a gradient reads, itself or a view of it."""
+    return {
+        _find_base(each)
+        for node in nodes
+        if node.meta.get(_REGION) is None and not _is_view(node)
+        for each in node.all_input_nodes
+    }
 
 
 def _list_arguments(nodes: list[torch.fx.Node]) -> Iterator[torch.fx.Node]:

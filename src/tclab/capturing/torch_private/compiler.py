@@ -40,6 +40,7 @@ NAMES = (
     Private("torch._dynamo.config", "automatic_dynamic_local_pgo", "keep it in memory"),
     Private("torch._dynamo.config", "automatic_dynamic_remote_pgo", "keep it in memory"),
     Private("torch._functorch.config", "patch", "settings for the length of a block"),
+    Private("torch._functorch.config", "backward_pass_autocast", "the backward's precision"),
     Private("torch._functorch.config", "enable_autograd_cache", "a hit hides stages"),
     Private("torch._inductor.config", "patch", "settings for the length of a block"),
     Private("torch._inductor.config", "fx_graph_cache", "a hit hides stages"),
@@ -222,6 +223,17 @@ def draw_as_eager() -> Iterator[None]:
     import torch._inductor.config as inductor
 
     with inductor.patch(fallback_random=True):
+        yield
+
+
+@contextmanager
+def backward_outside_autocast() -> Iterator[None]:
+    """Let compiled code run its backward outside of any autocast during the block, as eager does
+    unless the caller of backward() is under one.
+    """
+    import torch._functorch.config as functorch
+
+    with functorch.patch(backward_pass_autocast="off"):
         yield
 
 

@@ -107,7 +107,7 @@ class Float64Mode(TorchDispatchMode):
                 result = decomposition(*args, **kwargs)
             # NotImplemented means that these arguments have no decomposition
             if result is not NotImplemented:
-                return result
+                return self._keep_type(result, func, (args, kwargs))
         writes = any(map(_is_written, func._schema.arguments))
         views = any(each.alias_info for each in func._schema.returns) and not writes
         result = self._find_precision(func, views, (args, kwargs))
@@ -123,6 +123,17 @@ class Float64Mode(TorchDispatchMode):
         for each in _tensors(out):
             self._set_precision(each, result, writes)
         return out
+
+    def _keep_type(self, result: Any, func: Any, arguments: Any) -> Any:
+        """Return what a decomposition made, in the type of the operator that it replaces: the
+        decomposition of ``ones_like(x)`` does not know the type of x.
+        """
+        own = self._find_precision(func, False, arguments).own
+        given = {id(each) for each in _tensors(arguments)}
+        for each in _tensors(result):
+            if id(each) not in given:
+                set_precision(each, replace(self._precision(each), own=own))
+        return result
 
     def _find_precision(self, func: Any, views: bool, arguments: Any) -> Precision:
         """Return the precision of an operator's results. Their type is that of the tensor that it
@@ -141,7 +152,8 @@ class Float64Mode(TorchDispatchMode):
         elif asked and asked[-1] in _WIDER_DTYPES:
             own = torch.finfo(asked[-1]).eps
         elif asked and (asked[-1].is_floating_point or asked[-1].is_complex):
-            own = unknown
+            # a decomposition's `to` changes nothing here
+            own = own if known and _name(func) == "to" else unknown
         rounded = max((each.rounded for each in known), default=0.0)
         exact = views or (_name(func) in _EXACT and own <= min(types, default=own))
         return Precision(own, rounded if exact else max(rounded, own))
