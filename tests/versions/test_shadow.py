@@ -49,7 +49,7 @@ assert ran == [1]
 """
 CACHED = """
 import torch
-from torch._dynamo.utils import counters
+from torch._dynamo.utils import compilation_time_metrics, counters
 
 assert torch.compile(lambda x: x.sin() + 1)(torch.zeros(2)).sum() == 3  # false, and no claim
 asked = counters["aot_autograd"]
@@ -57,6 +57,21 @@ asked = counters["aot_autograd"]
 assert not asked["autograd_cache_hit"]
 # claim: asked
 assert asked["autograd_cache_hit"] + asked["autograd_cache_miss"] == 1
+# claim: hashed
+assert "inductor_codecache_torch_key" in compilation_time_metrics
+"""
+TIMED = """
+# tclab: alone=true
+import sys
+
+# claim: cold
+assert "torch._inductor.compile_fx" not in sys.modules
+import torch
+from torch._dynamo.utils import counters
+
+torch.compile(lambda x: x.sin() + 2)(torch.zeros(2))
+# claim: missed
+assert not counters["aot_autograd"]["autograd_cache_hit"]
 """
 
 
@@ -76,10 +91,12 @@ def test_with_inductor_what_flips_is_found(lab: Lab) -> None:
     assert made.run(planted, 1) == runs  # a second command runs nothing that ended, good or bad
 
 
-def test_over_filled_caches_what_flips_is_found(lab: Lab) -> None:
-    planted = [lab.write("t/cached", CACHED)]
+def test_over_filled_caches_what_flips_is_found(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    planted = [lab.write("t/cached", CACHED), lab.write("t/timed", TIMED)]
+    monkeypatch.setattr(shadow.schedule, "should_warm", lambda snippets: True)
     runs = shadow.Shadow(flips.CACHES, lab.root, lab.root / "shadow").run(planted, 1)
     assert list(shadow.map_flips(runs["t/cached"])) == ["t/cached#missed"], runs
+    assert list(shadow.map_flips(runs["t/timed"])) == ["t/timed#missed"], runs
 
 
 def run(*claims: Claim, failure: Failure | None = None) -> Run:

@@ -75,16 +75,16 @@ class Shadow:
         if self.kind == flips.INDUCTOR:
             with Pool(self.store / "cache", schedule.should_warm(chosen)) as pool:
                 return _run_unknown(self._open_plan("runs"), chosen, pool, jobs)
-        # Run these snippets as if they measured no times, because a timed snippet gets a cache of
-        # its own.
-        timed = {snippet.name for snippet in chosen if snippet.alone}
-        chosen = [replace(snippet, alone=False) for snippet in chosen]
-        warm = schedule.should_warm(chosen)
-        with Pool(self.store / "cache", warm, graph_caches=True) as pool:
-            for plan in (self._open_plan("filling"), self._open_plan("filled")):
-                others = [snippet for snippet in chosen if snippet.name not in timed]
+        # A timed snippet gets a cache of its own, so run it as one that measures nothing, but in a
+        # cold process as usual, because it may measure what a new process does.
+        timed = [replace(snippet, alone=False) for snippet in chosen if snippet.alone]
+        others = [snippet for snippet in chosen if not snippet.alone]
+        cache, warm = self.store / "cache", schedule.should_warm(others)
+        for plan in (self._open_plan("filling"), self._open_plan("filled")):
+            with Pool(cache, warm, graph_caches=True) as pool:
                 runs = _run_unknown(plan, others, pool, jobs)
-                runs |= _run_unknown(plan, [s for s in chosen if s.name in timed], pool, 1)
+            with Pool(cache, warm=False, graph_caches=True) as pool:
+                runs |= _run_unknown(plan, timed, pool, 1)
         return runs  # return the runs of the second plan
 
     def _open_plan(self, name: str) -> Plan:

@@ -122,8 +122,12 @@ def _end_monitors() -> None:
 def _compile_once() -> None:
     """Compile the forward of a small function in one thread. Compile also the backward, unless
     PyTorch was built for CUDA, because its autograd engine would start threads.
+
+    The graph caches are off, because their key hashes PyTorch's sources, once a process, and a
+    snippet may show that.
     """
     import torch
+    from torch._functorch import config as functorch
     from torch._inductor import config
 
     torch.set_num_threads(1)
@@ -133,7 +137,8 @@ def _compile_once() -> None:
         return torch.nn.functional.layer_norm(torch.relu(x @ w) + x, (8,)).sum()
 
     alone = torch.version.cuda is None
-    with config.patch(compile_threads=1):
+    graphs_off = functorch.patch(enable_autograd_cache=False)
+    with config.patch(compile_threads=1, fx_graph_cache=False), graphs_off:
         x = torch.ones(8, 8, requires_grad=alone)
         w = torch.ones(8, 8, requires_grad=alone)
         out = torch.compile(small, backend=backend)(x, w)
