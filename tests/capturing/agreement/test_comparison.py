@@ -140,6 +140,14 @@ def test_what_cannot_be_opened_is_not_said_to_be_equal() -> None:
     assert found.verdict == EQUAL and "output 1 is a list_iterator, whose content" in found.reason
 
 
+def test_a_tensor_without_values_is_not_said_to_be_equal() -> None:
+    def shapes(x: torch.Tensor) -> torch.Tensor:
+        return x.to("meta") * 2
+
+    found = planted(shapes, shapes, torch.ones(4))
+    assert str(found).startswith("not compared with eager: output 0 is a Tensor, whose content")
+
+
 def test_the_backward_of_a_result_in_a_data_class_is_compared() -> None:
     x = torch.ones(4, requires_grad=True)
     found = compared(lambda x: Output((x * x).sum()), (x,), backward=True)

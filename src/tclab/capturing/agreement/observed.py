@@ -47,8 +47,9 @@ class Observation:
         owners = _map_storages(setup)
         for place, leaf, opened in outputs.open_outputs(result):
             name = f"{place}{of_call}"
-            self.results[name] = observe(leaf, owners.get(_storage_address(leaf), ""))
-            if not opened:
+            seen = observe(leaf, owners.get(_storage_address(leaf), ""))
+            self.results[name] = seen
+            if not opened or (isinstance(leaf, torch.Tensor) and seen.data is None):
                 self.closed[name] = type(leaf).__name__
             if _storage_address(leaf):
                 owners.setdefault(_storage_address(leaf), name)
@@ -97,6 +98,8 @@ def _copy_data(tensor: torch.Tensor) -> torch.Tensor | None:
     """Return a copy of the values; None for a tensor whose values cannot be read."""
     try:
         with torch.no_grad(), compiler.without_subclasses():
+            if tensor.is_meta:
+                return None
             data = tensor.detach()
             data = data.dequantize() if data.is_quantized else data
             data = data.to_dense() if data.layout != torch.strided else data
