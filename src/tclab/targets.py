@@ -90,9 +90,9 @@ class Target:
     halves_accumulation: bool = False
 
     def operations_per_second(self, operands: str) -> float | None:
-        """Return the operations of products per second at the highest clock, for operands of this
-        format. The formats are ``f64``, ``f32`` (CUDA cores), ``tf32``, ``f16`` (bfloat16, too),
-        ``f8`` and ``i8``. None if the device has no such rate.
+        """Return the peak rate of matrix products, in operations per second at the highest clock,
+        for operands of this format. The formats are ``f64``, ``f32`` (CUDA cores), ``tf32``,
+        ``f16`` (bfloat16, too), ``f8`` and ``i8``. None if the device has no such rate.
         """
         rate = self.architecture.rates.get(operands)
         if rate is None:

@@ -1,7 +1,7 @@
 """Define the command ``tclab``. This module needs click and rich, and never imports torch.
 
 Exit status: 0 done; 1 a snippet failed or something is missing; 2 the command line is wrong; 130
-interrupted.
+interrupted. A command with further statuses, such as ``check``, defines them in its module.
 """
 
 from __future__ import annotations

@@ -231,8 +231,8 @@ def _may_be_factory(function: Callable[..., object], own_inputs: bool) -> bool:
 
 
 def _call_factory(function: Any, place: str) -> tuple[Any, tuple[str, ...]]:
-    """Call a function; return the module that it returns, or the function itself if it returns no
-    module.
+    """Call a function that may be a factory. Return the module that it returns and a remark for the
+    report. If the function is no factory, return the function itself without a remark.
     """
     parameters = inspect.signature(function).parameters
     try:

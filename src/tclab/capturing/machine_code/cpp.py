@@ -167,8 +167,8 @@ _NOISE = re.compile(r" +(# [0-9a-f]+ )?<[^\n]*>$")
 # The same line without it, on x86; on Arm the instruction is bl:
 #  100:	call   105
 _CALLED = re.compile(r"(?<=\tcall )( *)[0-9a-f]+$|(?<=\tbl\t)()[0-9a-f]+$")
-# What is called, of 70: R_X86_64_PLT32	std::ios_base::ios_base()-0x4
-# std::ios_base::ios_base()
+# The parts of a symbol that are removed: template arguments, the ABI tag, the parameters.
+# std::ios_base::ios_base() is shown as std::ios_base::ios_base
 _SIGNATURE = re.compile(r"(?:<.*>|\[abi:\w+\])|\(.*$")
 
 

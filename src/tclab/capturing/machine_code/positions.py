@@ -37,13 +37,13 @@ def file_name(file: str) -> str:
 _LOC_DEFINITION = re.compile(r"^(#loc\d*) = loc\((.*)\)$", re.MULTILINE)
 #     %xoffset = tt.get_program_id x : i32 loc(#loc25)
 _LOC_USE = re.compile(r"loc\((#loc\d*)\)\s*$")
-# of #loc2 = loc("<inductor-cache>/kernel.py":24:28), what is in the brackets:
+# the text between the brackets of #loc2 = loc("<inductor-cache>/kernel.py":24:28):
 # "<inductor-cache>/kernel.py":24:28
 _FILE = re.compile(r'^"([^"]*)":(\d+):(\d+)')
-# of #loc25 = loc("xoffset"(#loc2)), what is in the brackets:
+# the text between the brackets of #loc25 = loc("xoffset"(#loc2)):
 # "xoffset"(#loc2)
 _NAMED_LOC = re.compile(r'^"[^"]*"\((#loc\d*)\)$')
-# of #loc46 = loc(callsite(#loc17 at #loc42)), what is in the brackets:
+# the text between the brackets of #loc46 = loc(callsite(#loc17 at #loc42)):
 # callsite(#loc17 at #loc42)
 _CALL = re.compile(r"^callsite\((#loc\d*) at (#loc\d*)\)$")
 # each location in the brackets of #loc44 = loc(fused[#loc36, #loc35]):

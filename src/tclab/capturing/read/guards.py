@@ -17,6 +17,7 @@ _LINE = re.compile(r"^(?P<bars>(?:\| )*)\+- (?P<text>.*)$")
 _MANAGER = re.compile(r"\b\w*Manager: source=(?P<source>.+?), accessed_by=")
 # TORCH_FUNCTION_MODE_STACK: ___check_torch_function_mode_stack()
 _LEAF = re.compile(r"^(?P<type>[A-Z][A-Z0-9_]+)(?:: (?P<check>.*))?$")
+# PyTorch shortens /reader/functions.py to eader/functions.py:
 # ___check_type_id(L['self'].sizes, …), type=<class 'dict'>  # x = x * self.sizes["n"]  \
 #     # eader/functions.py:35 in forward (HINT: type dict)
 # utils_device.CURRENT_DEVICE == None    # _dynamo/output_graph.py:1122 in init_ambient_guards

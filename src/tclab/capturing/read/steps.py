@@ -50,8 +50,8 @@ def _read_instruction(note: StepNote, nodes: tuple[str, ...]) -> Instruction | N
 
 
 def _readable_argument(name: str, argument: str) -> str:
-    """Make an instruction's argument readable: ``BINARY_OP 5`` gets the operator's sign, if this
-    Python has its table.
+    """Make an instruction's argument readable: the 5 of ``BINARY_OP 5`` becomes the operator's
+    sign, if this Python has a table of the signs.
     """
     operators = getattr(opcode, "_nb_ops", ())  # (name, sign) pairs, from Python 3.11 on
     if name == "BINARY_OP" and argument.isdigit() and int(argument) < len(operators):

@@ -119,8 +119,8 @@ def _count_buffer_bytes(buffer: Any) -> int:
 
 
 def _measure_regions(graph: torch.fx.Graph) -> dict[int, int]:
-    """Map each checkpointed region to the bytes of the values that its backward reads, which eager
-    holds while the backward of the region runs.
+    """Map each checkpointed region to the bytes of the region's values that its backward reads.
+    Eager holds these values while the backward of the region runs.
     """
     nodes = list(graph.nodes)
     read, arguments = _list_gradient_reads(nodes), set(_list_arguments(nodes))

@@ -60,19 +60,19 @@ def try_hints(breaks: Breaks, recompile_fixes: Mapping[str, Fix], runner: TrialR
     return replace(breaks, breaks=tuple(changed))
 
 
-def _try_assert(item: Break, before: int, runner: TrialRunner) -> tuple[str, ...]:
+def _try_assert(item: Break, breaks_before: int, runner: TrialRunner) -> tuple[str, ...]:
     """Return the fix for an ``if`` on a tensor that only raises; none if it does not help."""
     if item.gb_id != _IF or item.location is None:
         return ()
     remedy = rewrites.assert_in_graph(failing.read_file(runner), item.location.line)
     result = runner.run(remedy) if remedy else None
-    if remedy is None or result is None or result.error or result.breaks >= before:
+    if remedy is None or result is None or result.error or result.breaks >= breaks_before:
         return ()
-    return (f"{remedy.description} {_describe_breaks(before, result.breaks)}",)
+    return (f"{remedy.description} {_describe_breaks(breaks_before, result.breaks)}",)
 
 
-def _describe_breaks(before: int, after: int) -> str:
-    many = "1 graph break becomes" if before == 1 else f"{before} graph breaks become"
+def _describe_breaks(breaks_before: int, after: int) -> str:
+    many = "1 graph break becomes" if breaks_before == 1 else f"{breaks_before} graph breaks become"
     return f"Tried: {many} {after}."
 
 
@@ -93,7 +93,7 @@ def _assigns(item: Break) -> bool:
     return any(map(_ASSIGNMENT.match, lines))
 
 
-def _try_hint(hint: str, before: int, outcomes: dict[str, str], runner: TrialRunner) -> str:
+def _try_hint(hint: str, breaks_before: int, outcomes: dict[str, str], runner: TrialRunner) -> str:
     """Return a hint with the outcome of its trial; '' if it does not help."""
     match = SETTING.search(hint)
     if match is None and _PRINTS not in hint:
@@ -103,10 +103,10 @@ def _try_hint(hint: str, before: int, outcomes: dict[str, str], runner: TrialRun
         result = runner.run(Remedy(settings={name: True if match else {print}}))
         if result is None:
             outcomes[name] = NOT_TRIED
-        elif result.error or result.breaks >= before:
+        elif result.error or result.breaks >= breaks_before:
             outcomes[name] = ""
         else:
-            outcomes[name] = _describe_breaks(before, result.breaks)
+            outcomes[name] = _describe_breaks(breaks_before, result.breaks)
     outcome = outcomes[name]
     said = hint.replace(match[0], f"torch._dynamo.config.{name} = True") if match else hint
     return f"{said.rstrip('.')}. {outcome}" if outcome else ""

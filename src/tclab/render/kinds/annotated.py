@@ -31,7 +31,7 @@ def _notes_by_line(artifact: Annotated) -> dict[int, list[LineNote]]:
     return by_line
 
 
-def _note(note: LineNote) -> Html:
+def _draw_note(note: LineNote) -> Html:
     label = tag("strong", esc(one_line(note.label)))
     pieces = [label, parts.prose(note.text)]
     pieces += [tag("small", parts.prose(note.detail))] if note.detail else []
@@ -51,7 +51,7 @@ def _draw_line(html: Html, line_number: int, margin: str, graphs: str, notes: li
         class_="tclab-compiled" if graphs else None,
         title=title,
     )
-    return join([code, *map(_note, notes)])
+    return join([code, *map(_draw_note, notes)])
 
 
 def _draw_margins(artifact: Annotated, count: int) -> list[str]:

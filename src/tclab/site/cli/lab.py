@@ -152,7 +152,7 @@ def _parse_number(which: str) -> int:
 
 
 def _check_names(lab: Lab, exercises: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of exercises. Raises BadRequest if the lab has no such exercise."""
+    """Return `exercises` unchanged. Raises BadRequest if one of them is not in the lab."""
     names = [exercise.name for exercise in load_exercises(lab.name)]
     for name in exercises:
         if name not in names:

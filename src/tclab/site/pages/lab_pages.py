@@ -127,7 +127,8 @@ _ANSWER_END = re.compile(r"\n\n(?=## |(?:[^\n]|\n(?!\n))*\*Predict)")
 
 
 class AnswerFolds:
-    """Folds the answer to a prediction: the cells that try it out and the prose behind them.
+    """Puts the answer to each prediction into a fold: the cells that try out the prediction, and
+    the prose after them.
 
     An answer ends at the next heading or prediction.
     """

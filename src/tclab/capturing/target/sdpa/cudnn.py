@@ -24,7 +24,7 @@ def prefers_cudnn(machine: Machine) -> bool:
 
 @rule("cuDNN 9", "can_use_cudnn_attention")
 def cudnn_9(call: Call, machine: Machine) -> bool:
-    """Require cuDNN 9 or later. With dropout, refuse cuDNN 9.11 to 9.13."""
+    """Require cuDNN 9 or later. With dropout, refuse the versions from 9.11.1 to 9.13."""
     return machine.cudnn >= 90000 and not (call.dropout > 0 and 91100 < machine.cudnn < 91400)
 
 

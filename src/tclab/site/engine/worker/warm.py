@@ -164,7 +164,7 @@ def _resolve_vector_math() -> None:
 
 
 def _digest_triton() -> None:
-    """Compute Triton's digest once, because a process reads all 200 MB of Triton for it."""
+    """Compute Triton's digest before the forks, so that no fork must read all 200 MB of Triton."""
     from torch._inductor.runtime import triton_compat
 
     if triton_compat.HAS_TRITON:

@@ -114,7 +114,7 @@ def begins_with_a_tenth(answer: Answer, random_inputs: RandomInputs) -> None:
     "What does the third call return, what the twelfth?",
     "The factor is steps / 10, and 1 from the tenth call on.",
 )
-def counts_to_one(answer: Answer, random_inputs: RandomInputs) -> None:
+def factor_stops_at_one(answer: Answer, random_inputs: RandomInputs) -> None:
     _check_results(answer, random_inputs, _CALLS)
 
 

@@ -29,8 +29,8 @@ def label_controls(html: str) -> str:
 #: Material's script, which loads the search index at once.
 _BUNDLE = re.compile(r'(?=<script src="[^"]*/?assets/javascripts/bundle\.)')
 
-#: Our scripts, and the tag after which each is inserted: early.js before any style, colours.js
-#: before the first paint, the others before Material's script.
+#: Script of ours → the pattern of the place after which it is inserted. early.js runs before any
+#: style, colours.js before the first paint, and the others before Material's script.
 _SCRIPT_PLACES = {
     "early.js": re.compile(r'<meta charset="utf-8">'),
     "colours.js": re.compile(r"<body[^>]*>"),

@@ -1,7 +1,7 @@
 """Build subjects with one or a few kernels, written as users write them.
 
-Tensors are bfloat16 on a GPU and float32 on a CPU. `exact` is the same function in float64, unless
-a docstring says otherwise.
+Tensors are bfloat16 on a GPU and float32 on a CPU. A subject's `exact` computes the same function
+in float64, unless a docstring says otherwise.
 """
 
 from __future__ import annotations

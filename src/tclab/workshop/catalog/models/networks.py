@@ -96,8 +96,8 @@ def _both_sides(width: int, heads: int) -> dict[str, Any]:
     return {"d_model": width, **sides}
 
 
-_TWELVE = {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12}
-_SMALL_DECODER = _TWELVE | {
+_BASE_SIZE = {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12}
+_SMALL_DECODER = _BASE_SIZE | {
     "intermediate_size": 2048,
     "num_key_value_heads": 4,
     "vocab_size": 32000,
