@@ -61,8 +61,8 @@ assert any(each.skipped and "GradScaler.scale" in each.explanation for each in i
 assert not any(each.skipped for each in in_parts.breaks)
 # claim: no-graph-clips-or-scales
 assert not any("norm" in each.code or "unscale" in each.code for each in in_whole.graphs)
-# claim: the-weights-are-eagers
 gaps = [(a - b).abs().max().item() for got in (whole, apart) for a, b in zip(eager, got)]
+# claim: the-weights-are-eagers
 assert len(gaps) == 8 and max(gaps) < 1e-5
 
 rows = [
