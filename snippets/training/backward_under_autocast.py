@@ -71,7 +71,7 @@ assert max(full["compiled, setting off"]) < 1e-6
 # claim: a-layer-in-bfloat16-has-the-same-error
 assert all(1e-3 < error < 1e-2 for errors in half.values() for error in errors)
 
-columns = ("layer", "run", "backward() under autocast", "backward() after it")
+columns = ("layer", "run", "backward under autocast", "backward after it")
 tclab.show(
     tclab.Table("Error of the gradient", "errors", columns,
                 [(*names, *found) for names, found in rows.items()],
