@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tclab.render import Keyword
+from tclab.render import Keyword, parts
+from tclab.render.escape import esc
 from tclab.site.pages.rendering import Page
 from tclab.site.pages.site import search_names, search_text
 from tests.site.conftest import HELLO, NAV, unpacked
@@ -78,6 +79,14 @@ def test_an_excluded_element_is_left_out_whole() -> None:
     assert "inside" not in pruned and "gone" not in pruned
     assert pruned.startswith('<h1 id="a">Title</h1><p>before</p>')
     assert "<p>after &amp; more</p>" in pruned
+
+
+def test_numbers_of_a_table_are_left_out_and_its_headings_kept() -> None:
+    table = str(
+        parts.bare_table(["rows", "bytes"], [[esc("few"), esc("8192")]], right=[False, True])
+    )
+    pruned = search_text.searchable_html(table)
+    assert "8192" not in pruned and all(word in pruned for word in ("rows", "bytes", "few"))
 
 
 PROVEN = "[It says hello.](claim:start/hello#said) More.\n"

@@ -16,6 +16,8 @@ _VOID = frozenset({"area", "br", "col", "embed", "hr", "img", "input", "link", "
 #: Classes of elements that the search must not index: code of mkdocs-jupyter's cells, and the
 #: permanent links of headings.
 _EXCLUDED_CLASSES = ("highlight-ipynb", "headerlink")
+#: The class of a cell with a number. The search would index a row's numbers as one word.
+_NUMBER = "tclab-num"
 
 
 class _Pruner(HTMLParser):
@@ -27,7 +29,9 @@ class _Pruner(HTMLParser):
         self.depth = 0  # the number of open elements inside an excluded one
 
     def handle_starttag(self, name: str, attrs: list[tuple[str, str | None]]) -> None:
-        excluded = self.depth > 0 or any(_is_excluded(key, value or "") for key, value in attrs)
+        excluded = self.depth > 0 or any(
+            _is_excluded(name, key, value or "") for key, value in attrs
+        )
         if not excluded:
             self.kept.append(self.get_starttag_text() or "")
         elif name not in _VOID:
@@ -54,8 +58,9 @@ class _Pruner(HTMLParser):
         self.handle_data(f"&#{name};")
 
 
-def _is_excluded(attribute: str, value: str) -> bool:
-    is_named = attribute == "class" and any(name in value for name in _EXCLUDED_CLASSES)
+def _is_excluded(element: str, attribute: str, value: str) -> bool:
+    classes = (*_EXCLUDED_CLASSES, *([_NUMBER] if element == "td" else []))
+    is_named = attribute == "class" and any(name in value for name in classes)
     return attribute == "data-search-exclude" or is_named
 
 
