@@ -6,9 +6,11 @@ subclasses of dict are opened here, because a verdict on a result must not leave
 
 from __future__ import annotations
 
+import sys
+from collections import deque
 from collections.abc import Iterator, Mapping, Set
 from enum import Enum
-from types import FunctionType, MethodType, ModuleType
+from types import FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 import torch
@@ -19,6 +21,7 @@ from tclab.text import user_lines
 SIMPLE = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, torch.Size)
 #: Objects that are equal if their texts are.
 _BY_TEXT = (range, slice, Enum)
+_WITH_STATE = (torch.Generator, torch.optim.lr_scheduler.LRScheduler)
 _CODE = (type, FunctionType, MethodType, ModuleType)
 
 
@@ -31,9 +34,29 @@ def open_outputs(result: object) -> Iterator[tuple[str, Any, bool]]:
         yield from _open(leaf, f"output {place}", set())
 
 
+def describe_structure(result: object) -> str:
+    """Return the containers of a result, with a star for each value: ``(*, {'a': *})``."""
+    try:
+        return repr(compiler.map_leaves(lambda _: _Star(), result))
+    except Exception:  # a registered container that takes no star
+        return compiler.describe_containers(result)
+
+
+class _Star:
+    def __repr__(self) -> str:
+        return "*"
+
+
 def output_tensors(result: object) -> list[torch.Tensor]:
     """Return the tensors in a result, in order."""
     return [value for _, value, _ in open_outputs(result) if isinstance(value, torch.Tensor)]
+
+
+def has_state(value: object) -> bool:
+    """Return whether a call may change this object, though its class is a library's."""
+    numpy = sys.modules.get("numpy")
+    array = numpy is not None and isinstance(value, numpy.ndarray)
+    return array or isinstance(value, (*_WITH_STATE, Set, SimpleNamespace))
 
 
 def _open(value: Any, name: str, seen_ids: set[int]) -> Iterator[tuple[str, Any, bool]]:
@@ -43,7 +66,7 @@ def _open(value: Any, name: str, seen_ids: set[int]) -> Iterator[tuple[str, Any,
     if id(value) in seen_ids:
         return
     seen_ids.add(id(value))
-    parts = _list_parts(value)
+    parts = list_parts(value)
     # a nested tensor has no sizes of its own
     shown = f"nested {type(value).__name__}" if isinstance(value, torch.Tensor) else value
     yield name, shown, parts is not None
@@ -51,7 +74,7 @@ def _open(value: Any, name: str, seen_ids: set[int]) -> Iterator[tuple[str, Any,
         yield from _open(inner, name + part, seen_ids)
 
 
-def _list_parts(value: Any) -> list[tuple[str, Any]] | None:
+def list_parts(value: Any) -> list[tuple[str, Any]] | None:
     """Return the parts of an object, each with the text to append to the object's name; None if
     they are not known.
     """
@@ -59,15 +82,35 @@ def _list_parts(value: Any) -> list[tuple[str, Any]] | None:
         return [(f"[{place}]", inner) for place, inner in enumerate(value.unbind())]
     if isinstance(value, _BY_TEXT):
         return [(" as text", str(value))]
+    if isinstance(value, _WITH_STATE):
+        return _list_state(value)
+    items = _list_items(value)
+    if isinstance(value, _CODE) or (items is None and type(value).__module__ == "builtins"):
+        return None
+    attributes = _list_attributes(value)
+    return None if items is None and not attributes else [*(items or ()), *attributes]
+
+
+def _list_items(value: Any) -> list[tuple[str, Any]] | None:
+    """Return the items of a container or the values of an array; None for another object."""
+    numpy = sys.modules.get("numpy")
     if isinstance(value, Mapping):
-        return [(f"[{key!r:.60}]", inner) for key, inner in value.items()]
-    if isinstance(value, (list, tuple)):
+        return [(f"[{key!r}]" if isinstance(key, SIMPLE) else f"[#{place}]", inner)
+                for place, (key, inner) in enumerate(value.items())]  # fmt: skip
+    if isinstance(value, (list, tuple, deque)):
         return [(f"[{place}]", inner) for place, inner in enumerate(value)]
     if isinstance(value, Set):
         return [(f"[{place}]", inner) for place, inner in enumerate(sorted(value, key=repr))]
-    if type(value).__module__ == "numpy":
-        return _open_array(value)
-    return None if isinstance(value, _CODE) else _list_attributes(value)
+    if numpy is not None and isinstance(value, (numpy.ndarray, numpy.generic)):
+        return _open_array(numpy.asarray(value))
+    return None
+
+
+def _list_state(value: Any) -> list[tuple[str, Any]]:
+    """Return the state of a random generator or of a schedule, which have no plain attributes."""
+    if isinstance(value, torch.Generator):
+        return [(" as a tensor", value.get_state())]
+    return [(f".{name}", inner) for name, inner in value.state_dict().items()]
 
 
 def _open_array(value: Any) -> list[tuple[str, Any]] | None:
@@ -80,16 +123,25 @@ def _open_array(value: Any) -> list[tuple[str, Any]] | None:
         return None
 
 
-def _list_attributes(value: Any) -> list[tuple[str, Any]] | None:
+def _list_attributes(value: Any) -> list[tuple[str, Any]]:
     """Return the attributes of an object. Of an object of a library, only those that are not plain
     values, because it may count or keep what the two sides need not share.
     """
-    slots = [name for cls in type(value).__mro__ for name in getattr(cls, "__slots__", ())]
-    own = {name: getattr(value, name) for name in slots if hasattr(value, name)}
-    own |= getattr(value, "__dict__", {})
     if isinstance(value, torch.nn.Module):
-        own = dict([*value.named_parameters(), *value.named_buffers()])
-    elif not user_lines.is_users_class(type(value)):
+        named = [*value.named_parameters(), *value.named_buffers()]
+        return [(f".{name}", inner) for name, inner in named]
+    own = {name: getattr(value, name) for name in list_slots(type(value)) if hasattr(value, name)}
+    own |= getattr(value, "__dict__", {})
+    if not isinstance(value, SimpleNamespace) and not user_lines.is_users_class(type(value)):
         own = {name: inner for name, inner in own.items()
                if not isinstance(inner, (*SIMPLE, *_CODE))}  # fmt: skip
-    return [(f".{name}", inner) for name, inner in own.items()] or None
+    return [(f".{name}", inner) for name, inner in own.items()]
+
+
+def list_slots(cls: type) -> Iterator[str]:
+    """Yield the names of the slots of a class; a private one is stored with the class's name."""
+    for each in cls.__mro__:
+        slots = getattr(each, "__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            private = name.startswith("__") and not name.endswith("__")
+            yield f"_{each.__name__.lstrip('_')}{name}" if private else name

@@ -8,43 +8,17 @@ import functools
 import random
 from collections import deque
 from collections.abc import Callable, Mapping
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from tclab.capturing import capture
 from tclab.capturing.agreement import Comparison, stages
-from tclab.explain.seeds import seeded
 from tclab.model import DIFFERS, EQUAL, RANDOM, Agreement
-
-Calls = list[tuple[tuple[Any, ...], dict[str, Any]]]
-
-
-def compared(
-    fn: Callable[..., Any], *calls: tuple[Any, ...], backward: bool = False, backend: str = "eager"
-) -> Agreement:
-    """Return the verdict on a compile of `fn`, as `tclab explain` asks for it."""
-    made: Calls = [(call, {}) for call in calls]
-    comparison = Comparison.begin(fn, made, backward)
-    assert not isinstance(comparison, str)
-    with seeded():
-        asked = capture(fn, backward=backward, backend=backend)
-        asked.capture_calls(made, on_result=comparison.add_result)
-    return comparison.agreement({"backend": backend})
-
-
-def planted(fn: Callable[..., Any], other: Callable[..., Any], *args: Any) -> Agreement:
-    """Return the verdict on `other` in place of a compile, without where a difference comes
-    from.
-    """
-    comparison = Comparison.begin(fn, [(args, {})], backward=False)
-    assert not isinstance(comparison, str)
-    comparison.add_result(other(*args))
-    comparison.compiled = lambda *_, **__: comparison.observed  # type: ignore[method-assign]
-    comparison._first_operator = lambda _: None  # type: ignore[method-assign]
-    return comparison.agreement({})
+from tests.capturing.agreement.planting import Calls, compared, planted
 
 
 def first(agreement: Agreement) -> tuple[str, str, str, str]:
@@ -131,6 +105,147 @@ def test_what_is_in_a_result_is_compared(make: Callable[..., Any], where: str) -
     assert found.verdict == DIFFERS and found.differences[0].where == where, found
     same = planted(lambda x: make(x * 2), lambda x: make(x * 2), torch.ones(4))
     assert str(same) == "equal to eager, to the bit"
+
+
+@pytest.mark.parametrize(
+    ("fn", "other", "what"),
+    [
+        (lambda x: {"a": x + 1, "b": x}, lambda x: {"b": x + 1, "a": x}, "structure"),
+        (lambda x: ((x + 1,), []), lambda x: ((x + 1,),), "structure"),
+        (lambda x: x.diag().to_sparse(), lambda x: x.diag().to_sparse_csr(), "layout"),
+        (lambda x: x[:2], lambda x: x[2:], "aliasing"),
+    ],
+)
+def test_the_form_of_a_result_is_compared(
+    fn: Callable[..., Any], other: Callable[..., Any], what: str
+) -> None:
+    found = planted(fn, other, torch.ones(4))
+    assert found.verdict == DIFFERS and found.differences[0].what == what, found
+
+
+class Private:
+    __slots__ = ("__hidden",)
+
+    def __init__(self, value: int) -> None:
+        self.__hidden = value
+
+
+class Tagged(list[Any]):
+    def __init__(self, items: list[Any], tag: int) -> None:
+        super().__init__(items)
+        self.tag = tag
+
+
+@pytest.mark.parametrize(
+    ("make", "where"),
+    [
+        (Private, "output 0._Private__hidden"),
+        (lambda n: SimpleNamespace(n=n), "output 0.n"),
+        (lambda n: Cache({"m" * 60 + ".q": n, "m" * 60 + ".k": 0}), f"output 0['{'m' * 60}.q']"),
+        (lambda n: Output(Tagged([], n)), "output 0.loss.tag"),  # type: ignore[arg-type]
+    ],
+)
+def test_no_part_of_an_object_is_left_out(make: Callable[..., Any], where: str) -> None:
+    found = planted(lambda x: (make(1), x), lambda x: (make(2), x), torch.ones(4))
+    assert found.verdict == DIFFERS and found.differences[0].where == where, found
+
+
+@dataclasses.dataclass(slots=True)
+class Slots:
+    n: int = 0
+
+
+def counted(x: torch.Tensor, seen: list[int] = []) -> torch.Tensor:  # noqa: B006
+    seen.append(1)
+    return x + 1
+
+
+def counted_too(x: torch.Tensor, seen: list[int] = []) -> torch.Tensor:  # noqa: B006
+    seen.append(1)
+    return counted(x)
+
+
+def count_one_twice(x: torch.Tensor) -> torch.Tensor:
+    counted.__defaults__[0].append(1)  # type: ignore[index]
+    return counted(x)
+
+
+def test_functions_with_a_default_of_one_name_are_kept_apart() -> None:
+    assert planted(counted_too, count_one_twice, torch.ones(4)).verdict == DIFFERS
+    counted.__defaults__[0].clear()  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("make", "change", "where"),
+    [
+        (lambda: np.ones(4), lambda s: s.__iadd__(1), "the argument s as a tensor"),
+        (set, lambda s: s.add(1), "the argument s[0]"),
+        (Slots, lambda s: setattr(s, "n", 1), "the argument s.n"),
+        (lambda: SimpleNamespace(n=0), lambda s: setattr(s, "n", 1), "the argument s.n"),
+        (lambda: nn.Dropout().train(), lambda s: s.eval(), "the argument s.training"),
+        (
+            torch.Generator,
+            lambda s: torch.rand(3, generator=s),
+            "the argument s as a tensor",
+        ),
+        (
+            lambda: torch.optim.lr_scheduler.StepLR(
+                torch.optim.SGD([nn.Parameter(torch.ones(1))]), 9
+            ),
+            lambda s: s.step(),
+            "the argument s.last_epoch",
+        ),
+    ],
+)
+def test_state_that_one_side_changes_is_named(
+    make: Callable[..., Any], change: Callable[..., Any], where: str
+) -> None:
+    def keeps(x: torch.Tensor, s: Any) -> torch.Tensor:
+        return x + 1
+
+    def changes(x: torch.Tensor, s: Any) -> torch.Tensor:
+        change(s)
+        return x + 1
+
+    found = planted(keeps, changes, torch.ones(4), make())
+    assert found.verdict == DIFFERS
+    assert where in {each.where for each in found.differences}, found.differences
+
+
+def test_a_result_that_a_later_call_overwrites_is_named() -> None:
+    static = torch.zeros(4)
+    calls: Calls = [((torch.full((4,), n),), {}) for n in (1.0, 5.0)]
+    comparison = Comparison.begin(lambda x: x * 2, calls, False)
+    assert isinstance(comparison, Comparison)
+    for args, _ in calls:
+        comparison.add_result(torch.mul(*args, 2, out=static))
+    comparison.compiled = lambda *_, **__: comparison.observed  # type: ignore[method-assign]
+    comparison._first_operator = lambda _: None  # type: ignore[method-assign]
+    found = comparison.agreement({})
+    assert "output 0 of call 1 after the last call" in {each.where for each in found.differences}
+
+
+def test_a_result_that_contains_itself_gives_no_verdict() -> None:
+    def circle(x: torch.Tensor) -> list[Any]:
+        result: list[Any] = [x]
+        result.append(result)
+        return result
+
+    found = planted(circle, circle, torch.ones(4))
+    assert str(found).startswith("not compared with eager: its result cannot be read: Recursion")
+
+
+@functools.cache
+def table(width: int) -> torch.Tensor:
+    return torch.randn(width)
+
+
+def test_a_cache_of_the_users_is_left_without_float64() -> None:
+    found = planted(
+        lambda x: torch.cos(x * table(4)), lambda x: torch.cos(x * table(4)) * 1.001, torch.ones(4)
+    )
+    assert found.verdict == DIFFERS
+    assert table(4).dtype == torch.float32
 
 
 def test_what_cannot_be_opened_is_not_said_to_be_equal() -> None:
@@ -292,6 +407,32 @@ def test_a_function_may_return_the_default_itself() -> None:
         "a view of the variable x",
         "storage of its own",
     )
+
+
+def test_a_number_of_python_from_a_sum_in_another_order_is_rounding() -> None:
+    def total(x: torch.Tensor) -> tuple[torch.Tensor, float]:
+        return x, x.sum().item()
+
+    def otherwise(x: torch.Tensor) -> tuple[torch.Tensor, float]:
+        return x, x.sum().item() * (1 + 1e-5)
+
+    def wrong(x: torch.Tensor) -> tuple[torch.Tensor, float]:
+        return x, x.sum().item() + 100
+
+    x = torch.cat([torch.full((1,), 3e4), torch.linspace(-3e4, 3e4, 4097)])
+    assert planted(total, otherwise, x).verdict == EQUAL
+    assert planted(total, wrong, x).verdict == DIFFERS
+
+
+def test_a_sum_into_places_may_have_another_order() -> None:
+    def added(values: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+        return torch.zeros(2).index_put((at,), values, accumulate=True)
+
+    def from_the_end(values: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+        return added(values.flip(0), at.flip(0))
+
+    values, at = torch.tensor([1e8, -1e8, 1.2345]), torch.zeros(3, dtype=torch.long)
+    assert planted(added, from_the_end, values, at).verdict == EQUAL
 
 
 def test_half_precision_on_the_way_to_float32_is_rounding() -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 import torch
 
 from tclab.capturing.agreement import numbers
 from tclab.capturing.agreement.numbers import Samples
+from tclab.model import DIFFERS, EQUAL
+from tests.capturing.agreement.planting import planted
 
 EPS = torch.finfo(torch.float32).eps
 
@@ -102,3 +107,86 @@ def test_the_error_of_a_result_whose_terms_cancel_is_absolute() -> None:
     assert not found.wrong.any()
     assert 0.9e-8 < found.error < 1.1e-8
     assert 0.9e-8 < found.eager_error < 1.1e-8
+
+
+@pytest.mark.parametrize(
+    ("fn", "other", "x"),
+    [
+        (lambda x: x * 0, lambda x: x * 0 + 0.0156, torch.ones(8).bfloat16()),
+        (lambda x: x * 0, lambda x: x * 0 + 2e-7, torch.ones(8)),
+        (lambda x: x.long() + 2**60, lambda x: x.long() + 2**60 + 1, torch.ones(8)),
+        (
+            lambda x: (x * 2, x.long() * 0 + 40000),
+            lambda x: (x * 2, x.long() * 0 + 40100),
+            torch.ones(8).bfloat16(),
+        ),
+        (lambda x: torch.sub(x, x.clone(), alpha=2), lambda x: x * 5, torch.ones(8)),
+    ],
+    ids=["half of zero", "zero", "large integers", "integers beside halves", "alpha"],
+)
+def test_what_no_rounding_explains_differs(fn: Any, other: Any, x: torch.Tensor) -> None:
+    assert planted(fn, other, x).verdict == DIFFERS
+
+
+def cancelled_root(x: torch.Tensor) -> torch.Tensor:
+    y = x * 3
+    return (y * y - (x * 3) * y).sqrt()
+
+
+def test_noise_without_a_number_explains_no_number() -> None:
+    assert planted(cancelled_root, lambda x: cancelled_root(x) + 1e3, torch.rand(64)).verdict == (
+        DIFFERS
+    )
+
+
+def test_a_number_in_place_of_eagers_nan_differs() -> None:
+    mask = torch.tensor([[True], [False]])
+
+    def weights(x: torch.Tensor) -> torch.Tensor:
+        return torch.where(mask, x * 0.125, -torch.inf).softmax(-1)
+
+    found = planted(weights, lambda x: weights(x).nan_to_num(0.0), torch.randn(2, 8))
+    assert found.verdict == DIFFERS
+
+
+def test_an_infinity_of_eagers_may_be_a_large_number() -> None:
+    def scaled(x: torch.Tensor) -> torch.Tensor:
+        return torch.rsqrt(x.var(-1))
+
+    def otherwise(x: torch.Tensor) -> torch.Tensor:
+        return torch.rsqrt((x - x.mean(-1, keepdim=True)).pow(2).sum(-1) / 15)
+
+    assert planted(scaled, otherwise, torch.full((4, 16), 1 / 3)).verdict == EQUAL
+
+
+def test_a_large_column_hides_no_small_one() -> None:
+    def shifted(x: torch.Tensor) -> torch.Tensor:
+        return (x * 1.1 + 0.3) - x * 0.2
+
+    def negated(x: torch.Tensor) -> torch.Tensor:
+        y = shifted(x)
+        y[:, 4] *= -1
+        return y
+
+    boxes = torch.cat([torch.rand(100, 4) * 1000, torch.rand(100, 1)], 1).bfloat16()
+    assert planted(shifted, negated, boxes).verdict == DIFFERS
+
+
+def test_without_float64_half_precision_is_held_to_a_part_of_its_largest_value() -> None:
+    def halves(x: torch.Tensor) -> torch.Tensor:
+        assert x.dtype is torch.bfloat16
+        return x * 2
+
+    assert planted(halves, lambda x: -halves(x), torch.ones(8).bfloat16()).verdict == DIFFERS
+
+
+def test_a_coarse_tensor_that_is_gone_makes_no_other_one_coarse() -> None:
+    def squared(x: torch.Tensor) -> torch.Tensor:
+        coarse = torch.zeros(4096, dtype=torch.bfloat16)
+        coarse.add_(0.1)
+        del coarse
+        y = x * 3
+        return y * y + 1
+
+    x = torch.rand(4096) + 0.5
+    assert planted(squared, lambda x: squared(x) * 1.001, x).verdict == DIFFERS

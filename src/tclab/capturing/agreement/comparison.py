@@ -53,6 +53,8 @@ class Comparison:
     observed: Observation = field(default_factory=Observation)
     #: Custom operator → the argument that it writes to and does not declare.
     undeclared: dict[str, str] = field(default_factory=dict)
+    #: Why a result of the compiled calls could not be recorded, or ''.
+    unreadable: str = ""
 
     #: Whether the calls run only what the function itself compiles.
     runs_own_compiles: ClassVar[bool] = False
@@ -69,17 +71,22 @@ class Comparison:
             return f"its state cannot be copied: {type(error).__name__}: {error!s:.120}"
 
     def add_result(self, result: object) -> None:
-        """Record the result of a compiled call."""
-        self.observed.add_result(result, self.setup)
+        """Record the result of a compiled call. A result that cannot be read gives no verdict."""
+        try:
+            self.observed.add_result(result, self.setup)
+        except Exception as error:  # it contains itself, or an attribute raises
+            self.unreadable = f"its result cannot be read: {type(error).__name__}: {error!s:.120}"
 
     def agreement(self, options: Mapping[str, Any]) -> Agreement:
         """Make the calls in eager, from the same start state, and compare the results. `options`
         are the options that the capture gave to torch.compile. The compiles that search for the
         cause of a difference use the same options.
         """
+        if self.unreadable:
+            return Agreement(UNKNOWN, reason=self.unreadable)
         self.setup.contents = [each.get() for each in self.setup.variables]
-        self.observed.add_state(self.setup)
         try:
+            self.observed.add_state(self.setup)
             return self._name_closed(self._judge(options))
         except Exception as error:
             return Agreement(UNKNOWN, reason=f"{type(error).__name__}: {error!s:.200}")
@@ -117,7 +124,7 @@ class Comparison:
         """
         try:
             self.observed = self.compiled(options, eager_random=False)
-            found = self._judge(options)
+            found = self._name_closed(self._judge(options))
         except Exception as error:
             return Agreement(UNKNOWN, reason=f"{type(error).__name__}: {error!s:.200}")
         return replace(found, reason="; ".join(filter(None, (_OWN_COMPILE_REASON, found.reason))))

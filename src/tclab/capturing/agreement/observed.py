@@ -32,11 +32,13 @@ class ObservedValue:
 class Observation:
     """The results of calls and the state after the calls, by name. `error` is the error that a call
     raised, or ''. `closed` maps each object in a result whose parts are not known to its type.
+    `kept` are the tensors of the results, if there are several calls.
     """
 
     results: dict[str, ObservedValue] = field(default_factory=dict)
     state: dict[str, ObservedValue] = field(default_factory=dict)
     closed: dict[str, str] = field(default_factory=dict)
+    kept: dict[str, torch.Tensor] = field(default_factory=dict)
     error: BaseException | None = None
     calls: int = 0
 
@@ -53,13 +55,22 @@ class Observation:
                 self.closed[name] = type(leaf).__name__
             if _storage_address(leaf):
                 owners.setdefault(_storage_address(leaf), name)
-        kinds = type(result).__name__
-        self.results[f"the result{of_call}"] = ObservedValue(None, {"type": kinds})
+            if len(setup.calls) > 1 and isinstance(leaf, torch.Tensor):
+                self.kept[f"{name} after the last call"] = leaf
+        facts = {"type": type(result).__name__, "structure": outputs.describe_structure(result)}
+        self.results[f"the result{of_call}"] = ObservedValue(None, facts)
 
     def add_state(self, setup: Setup) -> None:
-        """Record the state after the calls, including gradients."""
+        """Record the state after the calls, including gradients, and the tensors of earlier
+        results, which a later call may have changed.
+        """
+        self.results.update({name: observe(leaf) for name, leaf in self.kept.items()})
+        self.kept.clear()
+        owners: dict[int, str] = {}
         for name, leaf in setup.state():
-            self.state[name] = observe(leaf)
+            self.state[name] = observe(leaf, owners.get(_storage_address(leaf), ""))
+            if _storage_address(leaf):
+                owners.setdefault(_storage_address(leaf), name)
             if isinstance(leaf, torch.Tensor) and leaf.is_leaf and leaf.grad is not None:
                 self.state[f"the gradient of {name.removeprefix('the ')}"] = observe(leaf.grad)
 
@@ -78,11 +89,16 @@ def _list_facts(tensor: torch.Tensor, owner: str) -> dict[str, str]:
         "type": type(tensor).__name__,
         "dtype": str(tensor.dtype).removeprefix("torch."),
         "shape": str(tuple(tensor.shape)),
+        "layout": str(tensor.layout).removeprefix("torch."),
+        "device": str(tensor.device),
         "requires_grad": str(tensor.requires_grad),
     }
+    if tensor.requires_grad and tensor.is_leaf:
+        facts["requires_grad"] += ", as a leaf"
     if tensor.layout == torch.strided:
         facts["strides"] = str(_significant_strides(tensor))
-        facts["aliasing"] = f"a view of {owner}" if owner else "storage of its own"
+        offset = f" from element {at}" if (at := tensor.storage_offset()) else ""
+        facts["aliasing"] = f"a view of {owner}{offset}" if owner else "storage of its own"
     return facts
 
 

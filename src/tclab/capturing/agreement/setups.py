@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -105,6 +106,8 @@ class Setup:
         finally:
             self.contents = [each.get() for each in self.variables]
             self._fill(before)
+            for cache in self.caches:  # its entries may be of float64
+                cache.cache_clear()
 
     def _fill(self, contents: list[Any]) -> None:
         for variable, value in zip(self.variables, contents):
@@ -129,8 +132,11 @@ class Setup:
                             for path, leaf in values.walk(value, name))  # fmt: skip
         yield from ((path.replace("self.", "", 1), leaf)
                     for path, leaf in values.walk(_find_owner(self.fn), "self"))  # fmt: skip
+        names = Counter[str]()  # functions of several files may have a variable of one name
         for variable, value in zip(self.variables, self.contents):
-            yield from values.walk(value, f"the variable {variable.name}")
+            names[variable.name] += 1
+            which = f" ({names[variable.name]})" if names[variable.name] > 1 else ""
+            yield from values.walk(value, f"the variable {variable.name}{which}")
 
 
 def _find_owner(fn: Callable[..., Any]) -> Any:

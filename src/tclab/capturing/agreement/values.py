@@ -14,15 +14,15 @@ from typing import Any
 
 import torch
 
+from tclab.capturing import outputs
 from tclab.capturing.outputs import SIMPLE
 from tclab.capturing.torch_private import compiler
 from tclab.text import user_lines
 
 #: PyTorch's own attributes of every module, except those that contain tensors and modules.
-_MODULE_ATTRIBUTES = frozenset(vars(torch.nn.Module())) | {
-    "_is_torch_compile",
-    "_torchdynamo_wrapper_id",
-}
+_MODULE_ATTRIBUTES = (
+    frozenset(vars(torch.nn.Module())) | {"_is_torch_compile", "_torchdynamo_wrapper_id"}
+) - {"training"}
 _PLAIN_TENSOR_TYPES = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 _TABLES = ("_parameters", "_buffers", "_modules")
 
@@ -62,8 +62,8 @@ def _list_parts(value: Any) -> Iterator[tuple[str, Any]]:
             yield f"[{shown}]", inner
     elif isinstance(value, (list, tuple, deque)):
         yield from ((f"[{place}]", inner) for place, inner in enumerate(value))
-    elif is_users_object(value):
-        yield from ((f".{name}", inner) for name, inner in list(vars(value).items()))
+    elif is_users_object(value) or outputs.has_state(value):
+        yield from outputs.list_parts(value) or ()
 
 
 def _parts_of_module(module: torch.nn.Module) -> Iterator[tuple[str, Any]]:
@@ -83,9 +83,10 @@ def is_users_object(value: Any) -> bool:
     """Return whether the value is an object with attributes whose class is defined in the user's
     code.
     """
-    if isinstance(value, (type, FunctionType, MethodType)) or not hasattr(value, "__dict__"):
+    if isinstance(value, (type, FunctionType, MethodType)):
         return False
-    return user_lines.is_users_class(type(value))
+    has_attributes = hasattr(value, "__dict__") or any(outputs.list_slots(type(value)))
+    return has_attributes and user_lines.is_users_class(type(value))
 
 
 # --------------------------------------------------------------------------- copies

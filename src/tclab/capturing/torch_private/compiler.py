@@ -343,6 +343,20 @@ def is_compiled(fn: object) -> bool:
     return isinstance(fn, OptimizedModule) or hasattr(fn, "_torchdynamo_orig_callable")
 
 
+def map_leaves(change: Callable[[Any], Any], value: object) -> Any:
+    """Return nested tuples, lists, dicts and registered containers with each leaf changed."""
+    from torch.utils._pytree import tree_map
+
+    return tree_map(change, value)
+
+
+def describe_containers(value: object) -> str:
+    """Return the nested containers of a value in PyTorch's words, in one line."""
+    from torch.utils._pytree import tree_structure
+
+    return " ".join(str(tree_structure(value)).split())
+
+
 def nested_leaves(value: object) -> list[Any]:
     """Return the leaves of nested tuples, lists, dicts and registered containers, in order."""
     from torch.utils._pytree import tree_leaves

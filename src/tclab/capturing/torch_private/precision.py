@@ -111,16 +111,18 @@ class Float64Mode(TorchDispatchMode):
         writes = any(map(_is_written, func._schema.arguments))
         views = any(each.alias_info for each in func._schema.returns) and not writes
         result = self._find_precision(func, views, (args, kwargs))
-        rounds = not views and _name(func) not in _EXACT
+        rounds = not views and not _is_exact(func, args)
         share = result.rounded if self.noise and rounds else 0.0
         passed = self._widen_arguments(func, args, kwargs, share)
         with self._repeating_writes(func, (args, kwargs), passed):
             out = func(*passed[0], **passed[1])
-        if share and _name(func) == "sub" and not writes:
+        if share and _name(func) == "sub" and not writes and kwargs.get("alpha", 1) == 1:
             out = _keep_exact_zeros(out, *args[:2])
         if not (views or writes):
             out = tree_map(self._widen, out)
         for each in _tensors(out):
+            if not (views or writes):  # new memory, perhaps at the address of memory that is gone
+                self.written.pop(_storage(each), None)
             self._set_precision(each, result, writes)
         return out
 
@@ -155,7 +157,7 @@ class Float64Mode(TorchDispatchMode):
             # a decomposition's `to` changes nothing here
             own = own if known and _name(func) == "to" else unknown
         rounded = max((each.rounded for each in known), default=0.0)
-        exact = views or (_name(func) in _EXACT and own <= min(types, default=own))
+        exact = views or (_is_exact(func, arguments[0]) and own <= min(types, default=own))
         return Precision(own, rounded if exact else max(rounded, own))
 
     def _precision(self, tensor: torch.Tensor) -> Precision:
@@ -187,7 +189,7 @@ class Float64Mode(TorchDispatchMode):
         before = [copy.clone() for _, copy in pairs]
         yield
         for (original, copy), earlier in zip(pairs, before):
-            if not torch.equal(copy, earlier):
+            if not ((copy == earlier) | (copy.isnan() & earlier.isnan())).all():
                 original.copy_(copy)
                 name = func._schema.name.replace("::", ".")
                 self.undeclared[name] = _argument_name(func, given, original)
@@ -274,7 +276,8 @@ def _keep_exact_zeros(difference: torch.Tensor, left: Any, right: Any) -> torch.
     """Return a difference that is 0 where both sides are equal, as it is in each precision. So is a
     masked value of ``-finfo.max`` less the largest of its row.
     """
-    return torch.where(torch.as_tensor(left == right), torch.zeros_like(difference), difference)
+    zero = torch.as_tensor(left == right) & difference.isfinite()
+    return torch.where(zero, torch.zeros_like(difference), difference)
 
 
 def _name(func: Any) -> str:
@@ -288,6 +291,12 @@ def _argument_name(func: Any, given: Any, tensor: torch.Tensor) -> str:
     named = {**dict(zip((each.name for each in func._schema.arguments), args)), **kwargs}
     return next(name for name, value in named.items()
                 if any(each is tensor for each in tree_leaves(value)))  # fmt: skip
+
+
+def _is_exact(func: Any, args: tuple[Any, ...]) -> bool:
+    """Return whether an operator rounds nothing. One that adds to what it finds does."""
+    adds = any(each is True for each in args) and _name(func) == "index_put"
+    return _name(func) in _EXACT and not adds and "reduce" not in func._overloadname
 
 
 def _storage(tensor: torch.Tensor) -> int:
