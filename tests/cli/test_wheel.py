@@ -85,7 +85,7 @@ def test_the_wheel_has_the_package_and_what_the_labs_need(built: Built) -> None:
     about = f"torch_compile_lab-{__version__}.dist-info/"
     others -= {f"{about}{n}" for n in ("METADATA", "WHEEL", "RECORD", "entry_points.txt")}
     assert others == {f"{about}licenses/LICENSE", "tclab/site/labs/shipped/docs/labs/index.md"}
-    assert built.wheel.stat().st_size < 1_150_000
+    assert built.wheel.stat().st_size < 1_200_000
 
 
 def test_the_sdist_gives_the_same_wheel(built: Built, tmp_path: Path) -> None:
