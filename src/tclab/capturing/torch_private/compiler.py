@@ -53,6 +53,8 @@ NAMES = (
         "the nodes each kernel computes; the trace has them for forward graphs only",
     ),
     Private("torch.utils._pytree", "tree_leaves", "the tensors that a function returned"),
+    Private("torch.utils._pytree", "tree_map", "the containers that a function returned"),
+    Private("torch.utils._pytree", "tree_structure", "the same, where a container takes no star"),
 )
 
 #: A function that gets a frame's original code object and the rewritten one.
