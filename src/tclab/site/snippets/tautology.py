@@ -231,9 +231,11 @@ def _describe_own_method(value: object, methods: tuple[str, ...] = _COMPARISON_M
 
 def _is_own_file(file: str) -> bool:
     """Return whether code is of the snippet, whose file has a relative name, or of its folder. What
-    `dataclass` generates, which compares all fields, has no file.
+    `dataclass` generates, which compares all fields, has no file. A package that is installed below
+    the folder is not the snippet's.
     """
-    beside = sys.path[0] and file.startswith(sys.path[0])
+    installed = "site-packages" in file or "dist-packages" in file
+    beside = sys.path[0] and file.startswith(sys.path[0]) and not installed
     return not file.startswith("<") and (not os.path.isabs(file) or bool(beside))
 
 
