@@ -84,14 +84,14 @@ def list_parts(value: Any) -> list[tuple[str, Any]] | None:
         return [(" as text", str(value))]
     if isinstance(value, _WITH_STATE):
         return _list_state(value)
-    items = _list_items(value)
+    items = list_items(value)
     if isinstance(value, _CODE) or (items is None and type(value).__module__ == "builtins"):
         return None
     attributes = _list_attributes(value)
     return None if items is None and not attributes else [*(items or ()), *attributes]
 
 
-def _list_items(value: Any) -> list[tuple[str, Any]] | None:
+def list_items(value: Any) -> list[tuple[str, Any]] | None:
     """Return the items of a container or the values of an array; None for another object."""
     numpy = sys.modules.get("numpy")
     if isinstance(value, Mapping):

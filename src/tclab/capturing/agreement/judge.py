@@ -60,7 +60,7 @@ class Reference:
     def versions(self, name: str) -> list[ObservedValue | None]:
         """Return one value as the runs have it, the exact one first; None where it is missing."""
         every = [self.exact, *self.noisy]
-        return [{**each.results, **each.state}.get(name) for each in every]
+        return [each.results.get(name) or each.state.get(name) for each in every]
 
     def samples(self, name: str) -> Samples | None:
         """Return the float64 versions of one value; None if one of the runs has no such tensor."""

@@ -61,7 +61,7 @@ class Samples:
 
 def distance(eager: torch.Tensor, compiled: torch.Tensor) -> Distance:
     """Return the distance of two tensors of equal type and shape, without a reference."""
-    if not eager.is_floating_point() and not eager.is_complex():
+    if not _rounds(eager):
         return Distance((eager != compiled).cpu())  # float64 does not hold all numbers of int64
     left, right = to_double(eager), to_double(compiled)
     same = (left == right) | (left.isnan() & right.isnan())
@@ -80,16 +80,16 @@ def distance_by_reference(
     plain = distance(eager, compiled)
     left, right = to_double(eager), to_double(compiled)
     if samples is None or samples.exact.shape != left.shape:
-        if not eager.is_floating_point() and not eager.is_complex():
+        if not _rounds(eager):
             return plain
         return Distance(plain.wrong & ~_is_near_largest(left, right, eager.dtype), plain.ulps)
     exact = samples.exact
-    explained = _explain_error(exact, samples, torch.zeros_like(exact))
-    is_zero = _largest_magnitude(exact) <= _largest_magnitude(explained)
-    scale = 1.0 if is_zero else _largest_magnitude(exact)
-    if not eager.is_floating_point() and not eager.is_complex():
+    explained = _explain_error(samples)
+    if not _rounds(eager):
         moved = (right - exact).abs() > FACTOR * explained
         return replace(plain, wrong=plain.wrong & ((explained == 0) | moved))
+    is_zero = _largest_magnitude(exact) <= _largest_magnitude(explained)
+    scale = 1.0 if is_zero else _largest_magnitude(exact)
     other = _distance_to_exact(left, exact) > FACTOR * explained + FLOOR * _spacing(
         exact, samples.eps
     )
@@ -109,17 +109,22 @@ def distance_by_reference(
     return Distance(wrong, plain.ulps, error, own, is_zero)
 
 
-def _explain_error(exact: torch.Tensor, samples: Samples, start: torch.Tensor) -> torch.Tensor:
+def _rounds(values: torch.Tensor) -> bool:
+    return values.is_floating_point() or values.is_complex()
+
+
+def _explain_error(samples: Samples) -> torch.Tensor:
     """Return the largest error of the noisy runs. A run without a number explains none."""
+    largest = torch.zeros_like(samples.exact)
     for each in samples.noisy:
-        error = _distance_to_exact(each, exact)
-        start = torch.maximum(start, torch.where(each.isfinite(), error, 0.0))
-    return start
+        error = _distance_to_exact(each, samples.exact)
+        largest = torch.maximum(largest, torch.where(each.isfinite(), error, 0.0))
+    return largest
 
 
 def _largest_finite(samples: Samples) -> torch.Tensor:
     """Return the largest finite magnitude of each element in the noisy runs; -1 where none is."""
-    runs = torch.stack([*samples.noisy])
+    runs = torch.stack(list(samples.noisy))
     return torch.where(runs.isfinite(), runs.abs(), -1.0).amax(0)
 
 
@@ -151,7 +156,7 @@ def _is_rounded(exact: torch.Tensor, values: torch.Tensor, dtype: torch.dtype) -
     """Return the mask of values that equal the float64 values rounded to their type, even if both
     overflow.
     """
-    if dtype.is_complex or not dtype.is_floating_point:
+    if dtype.is_complex:
         return exact == values
     rounded = exact.to(dtype).double()
     return (rounded == values) | (rounded.isnan() & values.isnan())
@@ -161,7 +166,7 @@ def is_near_largest(left: torch.Tensor, right: torch.Tensor, units: int) -> bool
     """Return whether no element of two tensors differs by more than `units` units in the last place
     of the largest value. Integers must be equal.
     """
-    if not left.is_floating_point() and not left.is_complex():
+    if not _rounds(left):
         return bool(torch.equal(left, right))
     pair = to_double(left), to_double(right)
     return bool(
@@ -176,8 +181,6 @@ def _is_near_largest(left: torch.Tensor, right: torch.Tensor, dtype: torch.dtype
     """Return the mask of elements that differ by at most `NEAR_LARGEST` units in the last place of
     the largest value.
     """
-    if not dtype.is_floating_point and not dtype.is_complex:
-        return left == right
     eps = torch.finfo(dtype).eps
     share = min(NEAR_LARGEST * eps, math.sqrt(eps))  # 256 units of bfloat16 are twice the value
     return _distance_to_exact(left, right) <= share * max(_largest_magnitude(left), 0.0)

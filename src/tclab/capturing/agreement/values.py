@@ -56,12 +56,8 @@ def _list_parts(value: Any) -> Iterator[tuple[str, Any]]:
         yield from _parts_of_module(value)
     elif isinstance(value, torch.optim.Optimizer):
         yield from ((f".{name}", getattr(value, name)) for name in ("param_groups", "state"))
-    elif isinstance(value, Mapping):
-        for place, (key, inner) in enumerate(list(value.items())):
-            shown = repr(key) if isinstance(key, SIMPLE) else f"#{place}"
-            yield f"[{shown}]", inner
-    elif isinstance(value, (list, tuple, deque)):
-        yield from ((f"[{place}]", inner) for place, inner in enumerate(value))
+    elif isinstance(value, (Mapping, list, tuple, deque)):
+        yield from outputs.list_items(value) or ()
     elif is_users_object(value) or outputs.has_state(value):
         yield from outputs.list_parts(value) or ()
 

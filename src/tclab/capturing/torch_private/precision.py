@@ -245,9 +245,7 @@ class Float64Mode(TorchDispatchMode):
         its value, from half of `share` to `share`. The parts differ, because a subtraction would
         cancel equal changes.
         """
-        if not isinstance(value, torch.Tensor) or not (
-            value.is_floating_point() or value.is_complex()
-        ):
+        if not _is_inexact(value):
             return value
         draw = torch.rand(value.shape, generator=self.generator, dtype=torch.float64).to(
             value.device
@@ -309,10 +307,11 @@ def _storage(tensor: torch.Tensor) -> int:
 
 def _tensors(tree: Any) -> list[torch.Tensor]:
     """Return the floating-point and complex tensors of a tree."""
-    return [
-        each for each in tree_leaves(tree)
-        if isinstance(each, torch.Tensor) and (each.is_floating_point() or each.is_complex())
-    ]  # fmt: skip
+    return [each for each in tree_leaves(tree) if _is_inexact(each)]
+
+
+def _is_inexact(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())
 
 
 def _is_written(argument: Any) -> bool:
