@@ -95,17 +95,43 @@ def bodies(step: Step, name: str) -> list[str]:
 
 
 def show_settings(step: Step) -> dict[str, set[str]]:
-    """Show the settings that are "gone", and those with "another default"; return their names."""
+    """Show the settings that are "gone", have "another default", or are "new and on"; return their
+    names. Names with a leading underscore are PyTorch's own, and left out.
+    """
     known = name_lists.read_lists(_LISTS if _LISTS.exists() else _HERE)
     old, new = known[step.before.release], known[step.after.release]
+    gone = {f"{table}.{name}": _instead(table, name, new[table]) for table in _SETTINGS
+            for name in sorted(old[table] - new[table]) if not _is_private(name)}  # fmt: skip
     changed = name_lists.changed_defaults(old, new)
-    gone = {f"{table}.{name}" for table in _SETTINGS for name in old[table] - new[table]}
-    rows = [(name, "is there", "is gone") for name in sorted(gone)]
-    rows += [(name, *pair) for name, pair in changed.items()]
-    columns = ("setting", step.before.release, step.after.release)
-    title = "Settings that are gone or have another default"
+    there = {each.partition(" = ")[0] for each in old[name_lists.DEFAULTS]}
+    on = {name for name, _, default in (e.partition(" = ") for e in new[name_lists.DEFAULTS])
+          if default == "True" and name not in there and not _is_private(name)}  # fmt: skip
+    rows = [(name, "is there", "is gone", instead) for name, instead in gone.items()]
+    rows += [(name, *pair, _behind(name, pair[1], new)) for name, pair in changed.items()]
+    rows += [(name, "is not there", "True", "") for name in sorted(on)]
+    columns = ("setting", step.before.release, step.after.release, "see")
+    title = "Settings that are gone, have another default, or are new and on"
     tclab.show(tclab.Table(title, "settings", columns, rows))
-    return {"gone": gone, "another default": {*changed}}
+    return {"gone": {*gone}, "another default": {*changed}, "new and on": on}
+
+
+def _is_private(name: str) -> bool:
+    return name.rpartition(".")[2].startswith("_")
+
+
+def _instead(table: str, name: str, names: frozenset[str]) -> str:
+    """The settings of a table that have the last part of the name, or all of it and more."""
+    last = name.rpartition(".")[2]
+    found = (each for each in sorted(names) if each.startswith(f"{name}.") or each == last)
+    return ", ".join(f"{table}.{each}" for each in found)
+
+
+def _behind(name: str, default: str, new: name_lists.NamesByTable) -> str:
+    """Where the new default is None: the setting `_NAME_default`, and its value."""
+    module, _, last = name.rpartition(".")
+    start = f"{module}._{last}_default = "
+    found = (each for each in sorted(new[name_lists.DEFAULTS]) if each.startswith(start))
+    return ", ".join(found) if default == "None" else ""
 
 
 def same_recompiles(step: Step) -> bool:

@@ -3,8 +3,9 @@
 Each has recorded what it made of the catalogue's functions and models, for GPUs that were not
 there.
 """
-# tclab: reads=records/versions/torch2.11.json,records/versions/torch2.12.json
+# tclab: reads=records/versions/torch2.1[12].json,docs/reference/names/2.*.txt
 
+import _step
 from _step import breaks, grown, moving, same_recompiles, step_to
 
 step = step_to("2.11", "2.12")
@@ -36,3 +37,17 @@ assert moving(step) == {"functions": (18, 105), "models": (10, 13)}
 assert breaks(step) == {"new": 6, "gone": 6}
 # claim: recompiles-are-as-before
 assert same_recompiles(step)
+# claim: another-triton-and-cuda
+assert _step.needs(step) == [("3.6.0", "13.0"), ("3.7.1", "13.0")]
+settings = _step.show_settings(step)
+# claim: three-settings-are-gone
+assert settings["gone"] == {
+    "inductor.autoheuristic_collect", "inductor.autoheuristic_use",
+    "inductor.triton.enable_tlx_templates",
+}  # fmt: skip
+# claim: which-defaults-differ
+assert settings["another default"] == {
+    "dynamo.enable_aot_compile", "dynamo.skip_guards_on_constant_func_defaults",
+    "dynamo.use_recursive_dict_tags_for_guards", "functorch.guess_tangent_strides_as_outputs",
+    "inductor.aten_distributed_optimizations.bucket_exposed_first",
+}  # fmt: skip

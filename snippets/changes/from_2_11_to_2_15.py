@@ -45,6 +45,8 @@ assert breaks(step)["gone"] == 9 and {"text/t5", "text/whisper"} < _step.broken(
 assert _step.broken(step)["new"] == {"products/lstm"} < _step.broken(step)["gone"]
 # claim: models-have-fewer-kernels
 assert kernels_of_models(step) == (321, 317)
+# claim: compiled-for-which-gpus
+assert {*step.parts} == {("functions", "h200"), ("models", "a100")}
 # claim: recompiles-are-as-before
 assert _step.same_recompiles(step)
 # claim: another-triton-and-cuda
@@ -54,6 +56,12 @@ settings = _step.show_settings(step)
 assert len(settings["gone"]) == 8 and "dynamo.skip_fsdp_hooks" in settings["gone"]
 # claim: thirteen-defaults-differ
 assert len(settings["another default"]) == 13
-# claim: not-the-limit-dynamic-shapes-or-caches
-assert not any(word in name for name in settings["another default"]
-               for word in ("recompile_limit", "dynamic", "cache"))  # fmt: skip
+# claim: what-dynamo-does-otherwise
+assert {name for name in settings["another default"] if name.startswith("dynamo.")} == {
+    "dynamo.enable_aot_compile", "dynamo.skip_guards_on_constant_func_defaults",
+    "dynamo.use_lamba_guard_for_object_aliasing", "dynamo.use_recursive_dict_tags_for_guards",
+}  # fmt: skip
+# claim: neither-the-limit-nor-dynamic-shapes
+assert not {"dynamo.recompile_limit", "dynamo.accumulated_recompile_limit",
+            "dynamo.automatic_dynamic_shapes", "dynamo.assume_static_by_default",
+            "inductor.fx_graph_cache"} & settings["another default"]  # fmt: skip

@@ -3,8 +3,9 @@
 Each has recorded what it made of the catalogue's functions and models, for GPUs that were not
 there.
 """
-# tclab: reads=records/versions/torch2.12.json,records/versions/torch2.13.json
+# tclab: reads=records/versions/torch2.1[23].json,docs/reference/names/2.*.txt
 
+import _step
 from _step import breaks, grown, kernels_of_models, moving, same_recompiles, shrunk, step_to
 
 step = step_to("2.12", "2.13")
@@ -38,3 +39,20 @@ fusions = [each.form for each in causes if each.form.title == "another fusion or
 assert fusions and all(form.can_move_numbers for form in fusions)
 # claim: recompiles-are-as-before
 assert same_recompiles(step)
+# claim: the-same-triton
+assert [triton for triton, _ in _step.needs(step)] == ["3.7.1", "3.7.1"]
+settings = _step.show_settings(step)
+# claim: three-settings-are-gone
+assert settings["gone"] == {
+    "dynamo.skip_fsdp_hooks", "inductor.always_complex_memory_overlap_TESTING_ONLY",
+    "inductor.force_same_precision",
+}  # fmt: skip
+# claim: which-defaults-differ
+assert settings["another default"] == {
+    "inductor.aot_inductor.enable_frame_pointer",
+    "inductor.aten_distributed_optimizations.enable_fusion_regions",
+    "inductor.aten_distributed_optimizations.spmd_check", "inductor.autoheuristic_use.mixed_mm",
+    "inductor.autoheuristic_use.pad_mm", "inductor.inter_node_bw", "inductor.intra_node_bw",
+    "inductor.realize_acc_reads_threshold", "inductor.realize_opcount_threshold",
+    "inductor.triton.mix_order_reduction_allow_multi_stages",
+}  # fmt: skip

@@ -39,6 +39,8 @@ assert breaks(step)["gone"] == 16 and _step.broken(step)["gone"] == {"text/t5", 
 assert breaks(step)["new"] == 0
 # claim: models-have-fewer-kernels
 assert kernels_of_models(step) == (678, 656)
+# claim: compiled-for-which-gpus
+assert {("models", "a100"), ("models", "h200")} < {*step.parts}
 # claim: recompiles-are-as-before
 assert _step.same_recompiles(step)
 # claim: another-triton-the-same-cuda
@@ -48,9 +50,14 @@ settings = _step.show_settings(step)
 assert len(settings["gone"]) == 5 and "dynamo.skip_fsdp_hooks" in settings["gone"]
 # claim: twelve-defaults-differ
 assert len(settings["another default"]) == 12
-# claim: not-the-limit-dynamic-shapes-or-caches
-assert not any(word in name for name in settings["another default"]
-               for word in ("recompile_limit", "dynamic", "cache"))  # fmt: skip
+# claim: what-dynamo-does-otherwise
+assert {name for name in settings["another default"] if name.startswith("dynamo.")} == {
+    "dynamo.use_lamba_guard_for_object_aliasing",
+}  # fmt: skip
+# claim: neither-the-limit-nor-dynamic-shapes
+assert not {"dynamo.recompile_limit", "dynamo.accumulated_recompile_limit",
+            "dynamo.automatic_dynamic_shapes", "dynamo.assume_static_by_default",
+            "inductor.fx_graph_cache"} & settings["another default"]  # fmt: skip
 fusions = [each.form for each in causes if each.form.title == "another fusion or decomposition"]
 # claim: some-fuse-other-operators
 assert fusions and all(form.can_move_numbers for form in fusions)

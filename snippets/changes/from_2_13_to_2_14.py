@@ -3,8 +3,9 @@
 Each has recorded what it made of the catalogue's functions and models, for GPUs that were not
 there.
 """
-# tclab: reads=records/versions/torch2.13.json,records/versions/torch2.14.json
+# tclab: reads=records/versions/torch2.1[34].json,docs/reference/names/2.*.txt
 
+import _step
 from _step import bodies, breaks, grown, kernels_of_models, moving, same_recompiles, shrunk, step_to
 
 step = step_to("2.13", "2.14")
@@ -40,3 +41,15 @@ old, new = kernels_of_models(step)
 assert new == old
 # claim: recompiles-are-as-before
 assert same_recompiles(step)
+# claim: another-triton
+assert [triton for triton, _ in _step.needs(step)] == ["3.7.1", "3.8.0"]
+settings = _step.show_settings(step)
+# claim: two-settings-are-gone
+assert settings["gone"] == {
+    "inductor.cuda.nvgemm_max_profiling_configs", "inductor.partitioned_scatter_memory_budget",
+}  # fmt: skip
+# claim: which-defaults-differ
+assert settings["another default"] == {
+    "dynamo.use_lamba_guard_for_object_aliasing", "inductor.partitioned_scatter_max_partitions",
+    "inductor.rocm.origami",
+}  # fmt: skip

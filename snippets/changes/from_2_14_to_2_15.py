@@ -3,8 +3,9 @@
 Each has recorded what it made of the catalogue's functions and models, for GPUs that were not
 there.
 """
-# tclab: reads=records/versions/torch2.14.json,records/versions/torch2.15.json
+# tclab: reads=records/versions/torch2.1[45].json,docs/reference/names/2.*.txt
 
+import _step
 from _step import breaks, kernels_of_models, moving, same_recompiles, step_to
 
 step = step_to("2.14", "2.15")
@@ -31,3 +32,14 @@ old, new = kernels_of_models(step)
 assert new < old
 # claim: recompiles-are-as-before
 assert same_recompiles(step)
+# claim: another-triton-and-cuda
+assert _step.needs(step) == [("3.8.0", "13.0"), ("3.9.0", "13.2")]
+settings = _step.show_settings(step)
+# claim: two-settings-are-gone
+assert settings["gone"] == {
+    "inductor.autoheuristic_collect.mixed_mm", "inductor.autoheuristic_use.mixed_mm",
+}  # fmt: skip
+# claim: which-defaults-differ
+assert settings["another default"] == {
+    "inductor.combo_kernel_max_distance", "inductor.triton.nested_reduction",
+}  # fmt: skip

@@ -85,6 +85,22 @@ def test_a_claim_of_some_versions_says_so(page) -> None:
     assert "It is three (PyTorch 99.0 and later; not run here)</span>" in project.html()
 
 
+COMPARES = '---\ncompares: ["98.0", "{}"]\n---\n# Home\n\n[It is three](claim:start/hello#later).\n'
+
+
+@pytest.mark.parametrize("after", ["99.0", "98.1"])
+def test_a_page_of_two_versions_names_no_third(page, after) -> None:
+    project = page("")
+    project.write("docs/index.md", COMPARES.format(after) + BLOCK)
+    done = project.build("--strict")
+    if after == "99.0":
+        assert done.returncode == 0, done.stdout
+        assert "It is three (not run here)</span>" in project.html()
+    else:
+        assert done.returncode == 1
+        assert "is about torch >= 99.0, the page about 98.0 and 98.1" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("text", "causes"),
     [

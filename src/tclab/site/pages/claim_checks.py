@@ -4,10 +4,10 @@ does not prove.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tclab.errors import PageError, SnippetError
-from tclab.model import Claim, Run, Snippet
+from tclab.model import Claim, Run, Snippet, Version
 from tclab.render.stamp import device_name
 from tclab.site.pages.prose.sentences import Sentence
 
@@ -30,6 +30,18 @@ def unknown_claim(sentence: Sentence, snippet: Snippet, name: str) -> PageError:
     known = f"it makes: {names}" if names else "it makes none"
     step = f"name the assert in {snippet.file} (# claim: {name}); {known}"
     return PageError(str(sentence), f"{_shorten_sentence(sentence)}: no claim {name!r}", step)
+
+
+def about_other_versions(
+    sentence: Sentence, snippet: Snippet, claim: Claim, compared: Sequence[Version]
+) -> PageError:
+    """Return the error of a sentence whose claim is about neither version of its page."""
+    page = " and ".join(version.short for version in compared)
+    cause = (
+        f"{_shorten_sentence(sentence)}: {snippet.file}:{claim.line} is about {claim.only}, "
+        f"the page about {page}"
+    )
+    return PageError(str(sentence), cause, "say it on another page, or correct compares:")
 
 
 def unreadable_snippet(sentence: Sentence, error: SnippetError) -> PageError:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from tclab.errors import PageError, TclabError
-from tclab.model import Claim, Run, Snippet, Source, slug
+from tclab.model import Claim, Run, Snippet, Source, Version, slug
 from tclab.render.escape import NOTHING, Html, esc, markup, tag
 from tclab.render.stamp import places_text
 from tclab.site.pages import binding_html, claim_checks, downloads, flip_checks, numbers
@@ -41,6 +41,8 @@ def _check_sentence(book: Book, sentence: Sentence) -> Iterator[PageError]:
         if claim is None:
             yield claim_checks.unknown_claim(sentence, snippet, claim_name)
             continue
+        if outside := _find_versions_outside(sentence, claim, book):
+            yield claim_checks.about_other_versions(sentence, snippet, claim, outside)
         for run in book.runs.get(name, ()):
             yield from claim_checks.check_claim(sentence, snippet, claim, run)
 
@@ -112,13 +114,27 @@ def _escape_title(text: str) -> str:
 
 def _describe_scope(sentence: Sentence, marks: Sequence[_Mark], book: Book) -> str:
     """Return the versions of PyTorch that the sentence is about, in brackets; '' if it names
-    none.
+    none, or if its page compares two versions, one of which is among them.
     """
     snippets = ((book.snippet(name, str(sentence)), claim) for name, claim in sentence.claims)
-    clauses = [version_clause(_find_claim(sentence, snippet, claim)) for snippet, claim in snippets]
+    said = (_find_claim(sentence, snippet, claim) for snippet, claim in snippets)
+    compared = _list_compared_versions(sentence, book)
+    clauses = [version_clause(c) for c in said if not any(map(c.only.holds, compared))]
     missing = [_NOT_RUN_HERE] if len(marks) < len(sentence.claims) else []
     notes = dict.fromkeys(filter(None, [*clauses, *missing]))
     return f" ({'; '.join(notes)})" if notes else ""
+
+
+def _list_compared_versions(sentence: Sentence, book: Book) -> list[Version]:
+    """Return the two versions that the page of the sentence compares; [] if it compares none."""
+    page = book.pages.get(sentence.page)
+    return [Version.parse(str(one)) for one in page.meta.get("compares", ())] if page else []
+
+
+def _find_versions_outside(sentence: Sentence, claim: Claim, book: Book) -> list[Version]:
+    """Return the versions that the page compares if the claim holds for none of them; else []."""
+    compared = _list_compared_versions(sentence, book)
+    return [] if any(map(claim.only.holds, compared)) else compared
 
 
 def version_clause(claim: Claim) -> str:
