@@ -38,7 +38,7 @@ def held(compiled):
 
 
 rows, backwards = [], {}
-for number in (1.0, 0.5, 0.0):
+for number in (1.0, 0.9, 0.5, 0.0):
     with budget(number):
         backward = tclab.capture(f, backward=True, backend="aot_eager")(*args).backward[0]
         torch._dynamo.reset()
@@ -68,9 +68,11 @@ def dropout(x):
     return torch.nn.functional.dropout(x.sin(), 0.5)
 
 
-full, half, none, late = rows
+full, most, half, none, late = rows
 # claim: less-is-saved
 assert full[1] > half[1] > none[1] == 0
+# claim: in-steps
+assert full[1] > most[1] == half[1]
 # claim: more-is-computed
 assert full[2] < half[2] < none[2]
 # claim: the-products-are-done-again

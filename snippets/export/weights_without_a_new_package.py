@@ -1,6 +1,8 @@
 """Other weights for a package that is made already: copied into it, or read from the caller.
 
-One package, loaded once. Each row gives it weights and compares its result with eager's.
+Each row gives a package weights and compares its result with eager's. All rows but the last two are
+of one package, made with `always_keep_tensor_constants`. The last two are of one made without: it
+has the head's bias of eight numbers in its code, and the norm's nine among its weights.
 """
 # tclab: needs=cxx timeout=240
 
@@ -15,10 +17,22 @@ import tclab
 class Model(nn.Module):
     def __init__(self):
         super().__init__()
-        self.linear, self.norm = nn.Linear(16, 16), nn.LayerNorm(16)
+        self.linear, self.norm, self.head = nn.Linear(16, 9), nn.LayerNorm(9), nn.Linear(9, 8)
 
     def forward(self, x):
-        return torch.relu(self.norm(self.linear(x)))
+        return self.head(torch.relu(self.norm(self.linear(x))))
+
+
+def packaged(**options):
+    """A package of `model`, loaded."""
+    options["aot_inductor.compile_wrapper_opt_level"] = "O0"  # compiles faster
+    with tempfile.TemporaryDirectory() as folder:
+        path = torch._inductor.aoti_compile_and_package(
+            torch.export.export(model, (x,)),
+            package_path=f"{folder}/model.pt2",
+            inductor_configs=options,
+        )
+        return torch._inductor.aoti_load_package(path)
 
 
 def said(weights, model, **options):
@@ -33,13 +47,7 @@ def said(weights, model, **options):
 torch.manual_seed(0)
 torch.set_grad_enabled(False)
 model, other, third, x = Model().eval(), Model().eval(), Model().eval(), torch.randn(8, 16)
-with tempfile.TemporaryDirectory() as folder:
-    path = torch._inductor.aoti_compile_and_package(
-        torch.export.export(model, (x,)),
-        package_path=f"{folder}/model.pt2",
-        inductor_configs={"aot_inductor.compile_wrapper_opt_level": "O0"},  # compiles faster
-    )
-    loaded = torch._inductor.aoti_load_package(path)
+loaded = packaged(always_keep_tensor_constants=True)
 names, whole, part = loaded.get_constant_fqns(), other.state_dict(), third.state_dict()
 bias = {"linear.bias": part["linear.bias"]}
 found = {"all weights of another model": said(whole, other, check_full_update=True)}
@@ -58,14 +66,26 @@ found["one of them"] = said(bias, other, check_full_update=False)
 found["a name that it has not"] = said({"gone": x}, other, check_full_update=False)
 for what, wrong in (("in float64", bias["linear.bias"].double()), ("too long", torch.ones(32))):
     found[f"one {what}"] = said({"linear.bias": wrong}, other, check_full_update=False)
+loaded = packaged()
+by_default = loaded.get_constant_fqns()
+named = {name: weight for name, weight in part.items() if name in by_default}
+found["by default: all weights of another"] = said(part, third, check_full_update=True)
+found["by default: those that it names"] = said(named, third, check_full_update=True)
 tclab.show(tclab.Table(
     title="Weights given, and the result", name="weights", columns=("what was given", "result"),
     rows=list(found.items()),
 ))  # fmt: skip
-every, later, own, followed, missing, one, unknown, double, long = found.values()
+every, later, own, followed, missing, one, unknown, double, long, short, but_short = found.values()
 
 # claim: it-names-its-weights
 assert set(names) == whole.keys()
+# claim: by-default-a-short-vector-is-in-the-code
+assert whole.keys() - by_default == {"head.bias"} and whole["head.bias"].numel() == 8
+assert "norm.bias" in by_default and whole["norm.bias"].numel() == 9
+# claim: given-it-is-an-error
+assert "Constant not found: head.bias" in short
+# claim: without-it-the-result-is-wrong
+assert but_short == "wrong, without a word"
 # claim: new-weights-without-a-compile
 assert every == "right" and not c.graphs and not c.kernels
 # claim: they-are-copied

@@ -1,10 +1,11 @@
-"""What fuses depends on the device, the size and the options: two functions for an H200.
+"""What fuses depends on the device, the size and the options: three functions for an H200.
 
 A whole sum that fits one program leaves its elements in registers, so the product with it is in
 the same kernel. A longer one is split, and its parts are added by another kernel, unless
 cooperative reductions are on: then programs wait for one another. Sums along rows and along columns
 share a kernel, a mix-order reduction, where there are many rows; PyTorch's own sum adds its partial
-sums of the columns. On a CPU each case is two loops.
+sums of the columns. On a CPU each case is two loops. A sort of rows of 64 is in the kernel of what
+stands around it; of longer rows, and on a CPU, it is a call.
 """
 # tclab: needs=triton timeout=240
 
@@ -41,6 +42,18 @@ for f, shape, options in CASES:
     loops = len(nodes(on_a_cpu.ir[0]))
     rows.append((f.__name__, str(list(shape)), chosen, loops, len(c.kernels), kinds))
 
+
+
+def sort_between(x):
+    return torch.cos(torch.sin(x).sort().values)
+
+
+sorts = []
+for columns in (64, 4096):
+    c = tclab.capture(sort_between, dynamic=False, target="h200")(torch.randn(8, columns))
+    sorts.append([kernel.category for kernel in c.kernels])
+# claim: a-sort-of-short-rows-is-no-call
+assert sorts == [["persistent_reduction"], ["pointwise", "extern", "pointwise"]]
 # claim: a-short-sum-and-its-use-are-one-kernel
 assert made["whole_then_each", (1024,), False] == 1
 # claim: a-long-sum-is-split

@@ -14,9 +14,13 @@ def multiply_add(a, b, c):
     return a * b + c
 
 
-def instructions(**options):
+def one_operation(a, b, c):
+    return torch.addcmul(c, a, b)
+
+
+def instructions(fn=multiply_add, **options):
     """The PTX instructions that calculate, in order."""
-    c = tclab.capture(multiply_add, target="h200", options=options)(*torch.randn(3, 4096))
+    c = tclab.capture(fn, target="h200", options=options)(*torch.randn(3, 4096))
     (kernel,) = c.compile_kernels()
     lines = kernel.stages["ptx"].code.splitlines()
     words = [line.split()[0] for line in lines if line.split()]
@@ -30,6 +34,7 @@ def instructions(**options):
 ways = {
     "by default": instructions(),
     "emulate_precision_casts": instructions(emulate_precision_casts=True),
+    "the same, addcmul": instructions(one_operation, emulate_precision_casts=True),
 }
 kinds = {way: sorted(set(words)) for way, words in ways.items()}
 tclab.show(
@@ -46,3 +51,5 @@ assert kinds["by default"] == ["fma.rn.f32"]
 # claim: two-when-eager-is-emulated
 assert len(ways["emulate_precision_casts"]) == 2 * len(ways["by default"])
 assert not any(word.startswith("fma") for word in ways["emulate_precision_casts"])
+# claim: as-one-operation-it-stays
+assert kinds["the same, addcmul"] == ["fma.rn.f32"]

@@ -76,15 +76,15 @@ def average_by_torch(done):
         done()
 
 
-def resume(done, loaded):
+def resume(done, loaded, kind=AdamW):
     """Three steps, a checkpoint that is loaded, three steps more."""
     net = Net()
-    optimizer = AdamW(net.parameters(), lr=torch.tensor(0.1))
+    optimizer = kind(net.parameters(), lr=torch.tensor(0.1))
     model, update = torch.compile(net), torch.compile(optimizer.step)
     for step in range(6):
         if step == 3 and loaded == "model":
             net.load_state_dict(copy.deepcopy(net.state_dict()))
-        if step == 3 and loaded == "optimizer":
+        if step in (3, 4) and loaded == "optimizer":
             optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))
         optimizer.zero_grad()
         backward(model)
@@ -109,9 +109,11 @@ trainings = {
     "an average, its weight a tensor": graphs(average, torch.tensor),
     "an average by AveragedModel": graphs(average_by_torch),
     "the model's state loaded after three steps": graphs(resume, "model"),
-    "the optimizer's state loaded after three steps": graphs(resume, "optimizer"),
+    "AdamW's state loaded after three steps, and after four": graphs(resume, "optimizer"),
+    "the same with SGD, which keeps none": graphs(resume, "optimizer", SGD),
 }
-frozen, sgd, adamw, number, tensor, by_torch, model_loaded, optimizer_loaded = trainings.values()
+frozen, sgd, adamw, number, tensor, by_torch, *resumed = trainings.values()
+model_loaded, optimizer_loaded, nothing_loaded = resumed
 # claim: unfreezing-compiles-once-more
 assert frozen[:4] == [1, 1, 2, 2]
 # claim: freezing-again-finds-the-first-graph
@@ -129,7 +131,9 @@ assert by_torch == [0, 1, 1, 1]
 # claim: loading-the-model-compiles-nothing
 assert model_loaded == [2] * 6
 # claim: loading-the-optimizer-compiles-its-step-again
-assert optimizer_loaded == [2, 2, 2, 3, 3, 3]
+assert optimizer_loaded == [2, 2, 2, 3, 4, 4]
+# claim: without-a-state-it-does-not
+assert nothing_loaded == [2] * 6
 
 rows = [(name, *made, *[None] * (6 - len(made))) for name, made in trainings.items()]
 columns = ("training", *(f"step {step}" for step in range(1, 7)))
