@@ -30,6 +30,36 @@ def test_ulps_are_counted_in_the_type_of_the_values() -> None:
     assert numbers.distance(half, half + 2**-7).ulps == 1
 
 
+@pytest.mark.parametrize(
+    ("fn", "other", "but"),
+    [
+        (lambda x: x * 0, lambda x: x * -0.0, "the sign of zeros"),
+        (lambda x: x.to(torch.complex64) * 0, lambda x: -x * 0j, "the sign of zeros"),
+        (lambda x: x.bfloat16() * 0, lambda x: -x.bfloat16() * 0, "the sign of zeros"),
+        (
+            lambda x: (x * 0).to(torch.float8_e5m2),
+            lambda x: (-x * 0).to(torch.float8_e5m2),
+            "the sign of zeros",
+        ),
+        (lambda x: x * torch.nan, lambda x: -(x * torch.nan), "the bits of NaN"),
+        (lambda x: (x, 0.0), lambda x: (x, -0.0), "the sign of zeros"),
+        (lambda x: (x, 1.0), lambda x: (x, 1 + 5e-7), "numbers of Python, equal to 5.0e-07"),
+        (lambda x: (x, 1j), lambda x: (x, 1j + 1e-8j), "numbers of Python, equal to 1.0e-08"),
+    ],
+)
+def test_what_is_not_equal_to_the_bit_is_not_said_to_be(fn: Any, other: Any, but: str) -> None:
+    x = torch.ones(8)
+    assert str(planted(fn, other, x)) == f"equal to eager, to the bit but for {but}"
+    assert str(planted(fn, fn, x)) == "equal to eager, to the bit"
+
+
+@pytest.mark.parametrize("number", [1.001, -1.0, float("inf"), float("nan"), 1 + 0j])
+def test_another_number_of_python_differs(number: complex) -> None:
+    assert planted(lambda x: (x, 1.0), lambda x: (x, number), torch.ones(8)).verdict == DIFFERS
+    infinite = planted(lambda x: (x, torch.inf), lambda x: (x, number), torch.ones(8))
+    assert infinite.verdict == (EQUAL if number == torch.inf else DIFFERS)
+
+
 def test_another_order_of_a_sum_is_rounding_and_a_row_left_out_is_not() -> None:
     torch.manual_seed(0)
     x = torch.randn(64, 4096)

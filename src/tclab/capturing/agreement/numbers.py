@@ -38,7 +38,8 @@ class Distance:
     distance of two elements, in units in the last place. `error` and `eager_error` are the largest
     distances of the compiled result and of eager's result from float64, relative to the largest
     value; they are None without float64. `is_zero` says that all values would be 0 without
-    rounding. Then both errors are absolute, because they cannot be relative to 0.
+    rounding. Then both errors are absolute, because they cannot be relative to 0. `bits` names
+    equal values whose bits are not: zeros with another sign, and NaN of another kind.
     """
 
     wrong: torch.Tensor
@@ -46,6 +47,7 @@ class Distance:
     error: float | None = None
     eager_error: float | None = None
     is_zero: bool = False
+    bits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def distance(eager: torch.Tensor, compiled: torch.Tensor) -> Distance:
     ulps = torch.where(same, 0.0, (left - right).abs() / _unit_in_last_place(left, eager.dtype))
     ulps = torch.where(ulps.isfinite(), ulps, float(2**62)).clamp(max=float(2**62))
     most = math.ceil(ulps.max()) if ulps.numel() else 0
-    return Distance(ulps > NEAR, most)
+    return Distance(ulps > NEAR, most, bits=_list_unequal_bits(eager, compiled))
 
 
 def distance_by_reference(
@@ -82,7 +84,8 @@ def distance_by_reference(
     if samples is None or samples.exact.shape != left.shape:
         if not _rounds(eager):
             return plain
-        return Distance(plain.wrong & ~_is_near_largest(left, right, eager.dtype), plain.ulps)
+        near = _is_near_largest(left, right, eager.dtype)
+        return replace(plain, wrong=plain.wrong & ~near)
     exact = samples.exact
     explained = _explain_error(samples)
     if not _rounds(eager):
@@ -106,7 +109,27 @@ def distance_by_reference(
         _largest_magnitude(_distance_to_exact(each, samples.exact)) / scale
         for each in (right, left)
     )
-    return Distance(wrong, plain.ulps, error, own, is_zero)
+    return Distance(wrong, plain.ulps, error, own, is_zero, plain.bits)
+
+
+_SAME_WIDTH = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+def _list_unequal_bits(left: torch.Tensor, right: torch.Tensor) -> tuple[str, ...]:
+    """Name the equal values of two tensors of floating-point or complex numbers whose bits are not
+    equal.
+    """
+    one, two = (
+        torch.view_as_real(each.resolve_conj()) if each.is_complex() else each.resolve_neg()
+        for each in (left, right)
+    )
+    width = _SAME_WIDTH[one.dtype.itemsize]
+    unequal = one.contiguous().view(width) != two.contiguous().view(width)
+    first, second = to_double(left), to_double(right)
+    unequal = unequal.cpu()
+    zeros, nans = (first == 0) & (second == 0), first.isnan() & second.isnan()
+    found = {"the sign of zeros": unequal & zeros, "the bits of NaN": unequal & nans}
+    return tuple(name for name, mask in found.items() if bool(mask.any()))
 
 
 def _rounds(values: torch.Tensor) -> bool:
