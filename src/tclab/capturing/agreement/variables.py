@@ -128,7 +128,8 @@ def find_variables(fn: Callable[..., Any]) -> Iterator[Variable]:
             if key not in found and (rebound or not is_code(value)):
                 found.add(key)
                 yield variable
-    for owner in [*functions, *_reachable_classes(fn, functions)]:
+    owners: list[FunctionType | type] = [*functions, *_reachable_classes(fn, functions)]
+    for owner in owners:
         yield Variable(owner.__name__, owner)
 
 
@@ -221,7 +222,7 @@ def _list_variables(
 
 
 def _is_users_module(module: ModuleType) -> bool:
-    file = getattr(module, "__file__", None)
+    file: str = getattr(module, "__file__", None) or ""
     return bool(file) and user_lines.is_user_file(file) and not user_lines.is_installed(file)
 
 
