@@ -29,6 +29,13 @@ def test_one_line_for_each_verdict() -> None:
     )
     both = replace(measured, zero_error=3e-9, eager_zero_error=2e-9)
     assert str(both).startswith(f"{measured}, and to 3.0e-09 where")
+    zeros = Agreement(EQUAL, unequal_bits="the sign of zeros")
+    assert str(zeros) == "equal to eager, to the bit but for the sign of zeros"
+    numbers = replace(zeros, number_error=5e-7)
+    assert str(numbers).endswith("the sign of zeros and numbers of Python, equal to 5.0e-07")
+    assert str(replace(numbers, ulps=2)) == (
+        "equal to eager, to 2 ulps, and numbers of Python to 5.0e-07"
+    )
     place = SourceLine("model.py", 12)
     found = Agreement(DIFFERS, differences=(ROWS, ROWS), stage="Inductor", line=place)
     assert str(found) == (

@@ -70,7 +70,8 @@ class Agreement:
     with a different result. `way` is a change that was tried and that removes the difference. Each
     of these fields is empty if nothing was found for it. `undeclared` names the argument that
     `operator`, a custom one, writes to and does not declare. `reason` says why there is no verdict,
-    or what limits the verdict.
+    or what limits the verdict. `unequal_bits` names equal values whose bits are not equal, such as
+    zeros with another sign. `number_error` is the largest relative distance of numbers of Python.
     """
 
     kind: ClassVar[str]
@@ -87,6 +88,8 @@ class Agreement:
     way: str = ""
     reason: str = ""
     undeclared: str = ""
+    unequal_bits: str = ""
+    number_error: float = 0.0
 
     def __str__(self) -> str:
         """Describe the verdict in a line: ``differs from eager: output 0, 7 of 8 rows, line
@@ -94,16 +97,23 @@ class Agreement:
         """
         limit = f" ({self.reason})" if self.reason else ""
         if self.verdict == EQUAL:
-            return f"equal to eager, {self._format_distance()}{limit}"
+            return f"equal to eager, {self._format_distances()}{limit}"
         if self.verdict == DIFFERS:
             return f"differs from eager: {self._format_first()}{limit}"
         if self.verdict == RANDOM:
             return f"random, not comparable with eager{limit}"
         return f"not compared with eager: {self.reason}"
 
+    def _format_distances(self) -> str:
+        numbers = f"{self.number_error:.1e}" if self.number_error else ""
+        if self.ulps:
+            distance = self._format_distance()
+            return f"{distance}, and numbers of Python to {numbers}" if numbers else distance
+        numbers = numbers and f"numbers of Python, equal to {numbers}"
+        but = " and ".join(filter(None, (self.unequal_bits, numbers)))
+        return f"to the bit but for {but}" if but else "to the bit"
+
     def _format_distance(self) -> str:
-        if not self.ulps:
-            return "to the bit"
         if self.zero_error is not None:
             eager = f" (eager's own error: {self.eager_zero_error:.1e})"
             zero = f"to {self.zero_error:.1e} where all values are 0 but for rounding{eager}"

@@ -32,7 +32,10 @@ def planted(fn: Callable[..., Any], other: Callable[..., Any], *args: Any) -> Ag
     """
     comparison = Comparison.begin(fn, [(args, {})], backward=False)
     assert not isinstance(comparison, str)
-    comparison.add_result(other(*args))
+    try:
+        comparison.add_result(other(*args))
+    except Exception as error:
+        comparison.observed.error = error
     comparison.compiled = lambda *_, **__: comparison.observed  # type: ignore[method-assign]
     comparison._first_operator = lambda _: None  # type: ignore[method-assign]
     return comparison.agreement({})

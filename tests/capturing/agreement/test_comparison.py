@@ -212,6 +212,40 @@ def test_state_that_one_side_changes_is_named(
     assert where in {each.where for each in found.differences}, found.differences
 
 
+def writes_and_raises(x: torch.Tensor) -> torch.Tensor:
+    x.add_(1)
+    raise ValueError
+
+
+def test_what_both_sides_wrote_before_they_raise_is_compared() -> None:
+    def raises(x: torch.Tensor) -> torch.Tensor:
+        raise ValueError
+
+    found = planted(writes_and_raises, writes_and_raises, torch.ones(4))
+    assert str(found) == "equal to eager, to the bit (both raise ValueError)"
+    found = planted(writes_and_raises, raises, torch.ones(4))
+    assert [each.where for each in found.differences] == ["the argument x"]
+    with pytest.raises(ValueError):
+        raises(torch.ones(4))
+
+
+def test_results_before_the_call_that_raises_are_compared() -> None:
+    def raises_on_zeros(x: torch.Tensor) -> torch.Tensor:
+        if not x.any():
+            raise ValueError
+        return x * 2
+
+    calls: Calls = [((torch.ones(4),), {}), ((torch.zeros(4),), {})]
+    for factor, verdict in ((2, EQUAL), (3, DIFFERS)):
+        comparison = Comparison.begin(raises_on_zeros, calls, False)
+        assert isinstance(comparison, Comparison)
+        comparison.add_result(torch.ones(4) * factor)
+        comparison.observed.error = ValueError()
+        comparison.compiled = lambda *_, seen=comparison.observed, **__: seen  # type: ignore[method-assign]
+        comparison._first_operator = lambda _: None  # type: ignore[method-assign]
+        assert comparison.agreement({}).verdict == verdict
+
+
 def test_a_result_that_a_later_call_overwrites_is_named() -> None:
     static = torch.zeros(4)
     calls: Calls = [((torch.full((4,), n),), {}) for n in (1.0, 5.0)]

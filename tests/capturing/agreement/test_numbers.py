@@ -30,6 +30,36 @@ def test_ulps_are_counted_in_the_type_of_the_values() -> None:
     assert numbers.distance(half, half + 2**-7).ulps == 1
 
 
+@pytest.mark.parametrize(
+    ("fn", "other", "but"),
+    [
+        (lambda x: x * 0, lambda x: x * -0.0, "the sign of zeros"),
+        (lambda x: x.to(torch.complex64) * 0, lambda x: -x * 0j, "the sign of zeros"),
+        (lambda x: x.bfloat16() * 0, lambda x: -x.bfloat16() * 0, "the sign of zeros"),
+        (
+            lambda x: (x * 0).to(torch.float8_e5m2),
+            lambda x: (-x * 0).to(torch.float8_e5m2),
+            "the sign of zeros",
+        ),
+        (lambda x: x * torch.nan, lambda x: -(x * torch.nan), "the bits of NaN"),
+        (lambda x: (x, 0.0), lambda x: (x, -0.0), "the sign of zeros"),
+        (lambda x: (x, 1.0), lambda x: (x, 1 + 5e-7), "numbers of Python, equal to 5.0e-07"),
+        (lambda x: (x, 1j), lambda x: (x, 1j + 1e-8j), "numbers of Python, equal to 1.0e-08"),
+    ],
+)
+def test_what_is_not_equal_to_the_bit_is_not_said_to_be(fn: Any, other: Any, but: str) -> None:
+    x = torch.ones(8)
+    assert str(planted(fn, other, x)) == f"equal to eager, to the bit but for {but}"
+    assert str(planted(fn, fn, x)) == "equal to eager, to the bit"
+
+
+@pytest.mark.parametrize("number", [1.001, -1.0, float("inf"), float("nan"), 1 + 0j])
+def test_another_number_of_python_differs(number: complex) -> None:
+    assert planted(lambda x: (x, 1.0), lambda x: (x, number), torch.ones(8)).verdict == DIFFERS
+    infinite = planted(lambda x: (x, torch.inf), lambda x: (x, number), torch.ones(8))
+    assert infinite.verdict == (EQUAL if number == torch.inf else DIFFERS)
+
+
 def test_another_order_of_a_sum_is_rounding_and_a_row_left_out_is_not() -> None:
     torch.manual_seed(0)
     x = torch.randn(64, 4096)
@@ -190,3 +220,94 @@ def test_a_coarse_tensor_that_is_gone_makes_no_other_one_coarse() -> None:
 
     x = torch.rand(4096) + 0.5
     assert planted(squared, lambda x: squared(x) * 1.001, x).verdict == DIFFERS
+
+
+# --------------------------------------------------------------------------- in place
+
+
+def test_what_an_operator_in_place_rounds_is_rounding() -> None:
+    """Eager's error is small here by chance, so that only the noise explains the other one."""
+
+    def in_place(x: torch.Tensor) -> torch.Tensor:
+        y = x.clone()
+        y.exp_()
+        y.sub_(22026)
+        return y
+
+    def otherwise(x: torch.Tensor) -> torch.Tensor:
+        return (x / 2).exp() ** 2 - 22026
+
+    for number in (10.081546783447266, 10.011468887329102, 10.029523849487305):
+        x = torch.tensor([number])
+        assert planted(in_place, otherwise, x).verdict == EQUAL
+        wrong = planted(in_place, lambda x: in_place(x) * 1.001, x)
+        assert wrong.verdict == DIFFERS
+
+
+def test_a_masked_row_in_place_stays_as_it_is_in_each_precision() -> None:
+    least, mask = torch.finfo(torch.float32).min, torch.tensor([[True], [False]])
+
+    def weights(scores: torch.Tensor) -> torch.Tensor:
+        y = torch.where(mask, scores * 0.125, least)
+        y.sub_(y.amax(-1, keepdim=True)).exp_()
+        return y.div_(y.sum(-1, keepdim=True))
+
+    def softmax(scores: torch.Tensor) -> torch.Tensor:
+        return torch.where(mask, scores * 0.125, least).softmax(-1)
+
+    def masked_by_itself(scores: torch.Tensor) -> torch.Tensor:
+        return torch.where(mask, scores * 0.125, least - scores * 1e36).softmax(-1)
+
+    assert planted(weights, softmax, torch.randn(2, 8)).verdict == EQUAL
+    found = planted(weights, masked_by_itself, torch.randn(2, 8))
+    assert str(found.differences[0]) == "output 0, 1 of 2 rows"
+
+
+# --------------------------------------------------------------------------- by element
+
+
+def coarse(x: torch.Tensor) -> torch.Tensor:
+    return (x.bfloat16() * 1.1).float()
+
+
+def joined(x: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+    return torch.cat([coarse(x), scores * 3], -1) * 1.01 + 0.1
+
+
+def written(x: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+    y = torch.zeros(6, 5)
+    y[:, :4] = coarse(x)
+    y[:, 4:] = scores * 3
+    return y.mul_(1.01).add_(0.1)
+
+
+def split(x: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+    boxes, rest = joined(x, scores).t().split([4, 1])
+    return torch.cat([boxes.relu(), rest.clamp(0, 9)]).t().contiguous()
+
+
+def chosen(x: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+    at = torch.arange(5) < 4
+    wide = torch.cat([x, scores * 3 / 1.1], -1)
+    return torch.where(at, coarse(wide), wide * 1.1) * 1.01 + 0.1
+
+
+@pytest.mark.parametrize("fn", [joined, written, split, chosen])
+def test_a_coarse_part_hides_no_wrong_exact_part(fn: Any) -> None:
+    def in_float32(x: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        return torch.cat([x * 1.1, scores * 3], -1) * 1.01 + 0.1
+
+    def wrong(x: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        return fn(x, scores) * torch.tensor([1.0, 1, 1, 1, 1.001])
+
+    x, scores = torch.rand(6, 4) + 1, torch.rand(6, 1)
+    right = planted(fn, in_float32, x, scores)
+    assert right.verdict == EQUAL and right.ulps > 100, right
+    found = planted(fn, wrong, x, scores)
+    assert found.verdict == DIFFERS and found.differences[0].elements == 6, found
+
+
+def test_a_large_element_hides_no_wrong_small_one_where_dynamo_agrees() -> None:
+    x = torch.tensor([1e6, 1.0, 1e-3, 1e-6])
+    wrong = torch.tensor([1, 1, 1, 1.01])
+    assert planted(lambda x: x * 3, lambda x: x * 3 * wrong, x).verdict == DIFFERS

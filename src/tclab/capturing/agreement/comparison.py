@@ -152,7 +152,7 @@ class Comparison:
         if (
             not near.differences
             and differs({"backend": "eager"})
-            and self._dynamo_agrees_in_float64(options)
+            and self._dynamo_agrees_in_float64(options, reference)
         ):
             return _make_equal_agreement(near, _PYTHON_NUMBERS)
         agreement = stages.explain_difference(found.differences, differs, self._first_operator)
@@ -167,14 +167,15 @@ class Comparison:
                 return replace(agreement, operator=name, line=found.line, undeclared=argument)
         return agreement
 
-    def _dynamo_agrees_in_float64(self, options: Mapping[str, Any]) -> bool:
+    def _dynamo_agrees_in_float64(self, options: Mapping[str, Any], reference: Reference) -> bool:
         """Return whether Dynamo's graphs compute what eager computes if both compute in float64.
         The results of float32 then differ only by rounding.
         """
-        exact, _ = self._run_in_float64()
         in_float64 = {**_common_options(options), "backend": precision.run_graph_in_float64}
         seen = self.compiled(in_float64, convert=_to_float64)
-        return not exact.error and not seen.error and have_same_values(exact, seen)
+        return reference is not NO_REFERENCE and not seen.error and (
+            have_same_values(reference, seen)
+        )  # fmt: skip
 
     def _first_operator(self, backend: str) -> operators.Operator | None:
         """Return the first operator whose result differs with this backend; None if the graphs
@@ -259,7 +260,9 @@ def _common_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _make_equal_agreement(findings: Findings, reason: str = "") -> Agreement:
+    raised = f"both raise {findings.raised}" if findings.raised else ""
     return Agreement(
         EQUAL, findings.ulps, findings.error, findings.eager_error, findings.zero_error,
-        findings.eager_zero_error, reason=reason,
+        findings.eager_zero_error, reason="; ".join(filter(None, (raised, reason))),
+        unequal_bits=" and ".join(sorted(findings.bits)), number_error=findings.number_error,
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,7 @@ import torch
 from tclab.capturing.agreement import numbers
 from tclab.capturing.agreement.numbers import Distance, Samples
 from tclab.capturing.agreement.observed import Observation, ObservedValue
+from tclab.capturing.torch_private import rounded
 from tclab.model import Difference
 from tclab.text.scrub import scrub
 
@@ -19,12 +21,16 @@ from tclab.text.scrub import scrub
 #: is reported.
 _FACTS = ("type", "structure", "dtype", "layout", "device", "shape")
 _FURTHER_FACTS = ("strides", "aliasing", "requires_grad")
+#: The relative distance up to which two numbers of Python are equal without further tests: a few
+#: units in the last place of float32, from which ``item()`` takes them.
+_NUMBER_ERROR = 1e-6
 
 
 @dataclass
 class Findings:
     """The differences between two observations, and the largest distances of values that count as
-    equal.
+    equal. `number_error` is that of numbers of Python, relative to them. `raised` is the error that
+    both sides raise.
     """
 
     differences: list[Difference] = field(default_factory=list)
@@ -33,10 +39,14 @@ class Findings:
     eager_error: float | None = None
     zero_error: float | None = None
     eager_zero_error: float | None = None
+    number_error: float = 0.0
+    bits: set[str] = field(default_factory=set)
+    raised: str = ""
 
     def add(self, distance: Distance) -> None:
         """Record the distance of two values that count as equal."""
         self.ulps = max(self.ulps, distance.ulps)
+        self.bits.update(distance.bits)
         if distance.error is None or distance.eager_error is None:
             return
         if distance.is_zero:
@@ -66,11 +76,13 @@ class Reference:
         """Return the float64 versions of one value; None if one of the runs has no such tensor."""
         found = self.versions(name)
         tensors = [each.data for each in found if each and isinstance(each.data, torch.Tensor)]
-        eps = max(
-            self.eps if each is None or each.rounded is None else each.rounded for each in found
-        )
         if len(tensors) < len(found) or len({each.shape for each in tensors}) > 1:
             return None
+        known = [self.eps if each is None or each.rounded is None else each.rounded
+                 for each in found]  # fmt: skip
+        eps = functools.reduce(rounded.coarser, known)
+        if isinstance(eps, torch.Tensor) and tensors[0].is_complex():
+            eps = eps[..., None]
         exact, *noisy = map(numbers.to_double, tensors)
         return Samples(exact, noisy, eps)
 
@@ -86,11 +98,11 @@ def compare_observations(
     """Compare every result and the state. Without a reference, two values count as equal only if
     they differ by at most a few units in the last place.
     """
-    held = Findings()
-    # if a call raised, the results of earlier calls are not compared
+    held = Findings(raised=type(eager.error).__name__ if eager.error else "")
     if eager.error or compiled.error:
         held.differences += _compare_errors(eager, compiled)
-        return held
+        if held.differences:  # the sides made other calls, so they have other results and state
+            return held
     for left, right in ((eager.results, compiled.results), (eager.state, compiled.state)):
         for name in left.keys() & right.keys():
             _compare_value(held, name, left[name], right[name], reference)
@@ -102,20 +114,18 @@ def compare_observations(
     return held
 
 
-def have_same_values(left: Observation, right: Observation) -> bool:
-    """Return whether the tensors of two observations in float64 have equal values but for the
-    rounding of float64. Their types are not compared, because some may have kept another type.
+def have_same_values(reference: Reference, compiled: Observation) -> bool:
+    """Return whether the tensors of an observation in float64 have the values of the exact run, but
+    for the rounding of float64: the share of the noise that falls to its precision. Their types
+    are not compared, because some may have kept another type.
     """
-    for each, other in ((left.results, right.results), (left.state, right.state)):
-        for name in each.keys() & other.keys():
-            pair = each[name].data, other[name].data
-            if not all(isinstance(data, torch.Tensor) for data in pair):
-                continue
-            one, two = map(numbers.to_double, pair)
-            if one.shape != two.shape or not numbers.is_near_largest(
-                one, two, numbers.NEAR_LARGEST
-            ):
-                return False
+    for name, each in [*compiled.results.items(), *compiled.state.items()]:
+        samples = reference.samples(name)
+        if samples is None or not isinstance(each.data, torch.Tensor):
+            continue
+        values = numbers.to_double(each.data)
+        if values.shape != samples.exact.shape or not numbers.is_near_in_float64(values, samples):
+            return False
     return True
 
 
@@ -152,9 +162,9 @@ def _compare_value(
         return
     if isinstance(eager.data, torch.Tensor) and isinstance(compiled.data, torch.Tensor):
         _compare_tensors(findings, name, eager.data, compiled.data, reference)
-    elif not _are_equal(eager.data, compiled.data) and not _is_explained(
-        name, eager.data, compiled.data, reference
-    ):
+    elif isinstance(eager.data, (float, complex)) and isinstance(compiled.data, (float, complex)):
+        _compare_numbers(findings, name, eager.data, compiled.data, reference)
+    elif eager.data != compiled.data:
         findings.differences.append(
             Difference(name, "values", _format_value(eager.data), _format_value(compiled.data))
         )
@@ -169,12 +179,31 @@ def _fact_difference(
     return Difference(name, fact, eager.facts.get(fact, ""), compiled.facts.get(fact, ""))
 
 
-def _are_equal(left: Any, right: Any) -> bool:
-    if isinstance(left, (float, complex)) and type(left) is type(right):
-        return cmath.isclose(left, right, rel_tol=1e-6) or (
-            cmath.isnan(left) and cmath.isnan(right)
+def _compare_numbers(
+    findings: Findings,
+    name: str,
+    eager: float | complex,
+    compiled: float | complex,
+    reference: Reference | None,
+) -> None:
+    """Compare two numbers of Python of one type."""
+    error = _relative_distance(eager, compiled)
+    if error > _NUMBER_ERROR and not _is_explained(name, eager, compiled, reference):
+        findings.differences.append(
+            Difference(name, "values", _format_value(eager), _format_value(compiled))
         )
-    return type(left) is type(right) and bool(left == right)
+        return
+    findings.number_error = max(findings.number_error, error)
+    wide = (torch.tensor(each, dtype=torch.complex128) for each in (eager, compiled))
+    findings.bits.update(numbers.distance(*wide).bits)
+
+
+def _relative_distance(left: float | complex, right: float | complex) -> float:
+    if left == right or (cmath.isnan(left) and cmath.isnan(right)):
+        return 0.0
+    if not (cmath.isfinite(left) and cmath.isfinite(right)):
+        return float("inf")
+    return abs(left - right) / max(abs(left), abs(right))
 
 
 def _is_explained(name: str, eager: Any, compiled: Any, reference: Reference | None) -> bool:

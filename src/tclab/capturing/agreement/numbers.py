@@ -6,8 +6,10 @@ own error and of the errors of runs in which each operator's arguments are chang
 in the last place. So a sum in another order or a cancellation is not wrong, and neither is a
 compiled result that is closer to float64 than eager's. A NaN or an infinity that neither eager nor
 float64 has is wrong, whatever rounding explains. Two terms are added to the explained error: the
-median of the tensor's relative errors, for elements whose own error is small by chance, and `FLOOR`
-units in the last place. Integers differ unless the runs differ, too. If eager is further from
+median of the tensor's relative errors, but at most one unit in the last place of the element, for
+elements whose own error is small by chance; and `FLOOR` units in the last place. These are units of
+the coarsest type in which that element was rounded, so that large or coarse elements hide no other
+ones. Integers differ unless the runs differ, too. If eager is further from
 float64 than rounding explains, float64 computes something else; then the result is compared with
 eager's.
 """
@@ -19,6 +21,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
+
+from tclab.capturing.torch_private.rounded import Rounded
 
 #: An error counts as rounding if it is at most this multiple of the error that rounding explains.
 FACTOR = 16
@@ -38,7 +42,8 @@ class Distance:
     distance of two elements, in units in the last place. `error` and `eager_error` are the largest
     distances of the compiled result and of eager's result from float64, relative to the largest
     value; they are None without float64. `is_zero` says that all values would be 0 without
-    rounding. Then both errors are absolute, because they cannot be relative to 0.
+    rounding. Then both errors are absolute, because they cannot be relative to 0. `bits` names
+    equal values whose bits are not: zeros with another sign, and NaN of another kind.
     """
 
     wrong: torch.Tensor
@@ -46,17 +51,19 @@ class Distance:
     error: float | None = None
     eager_error: float | None = None
     is_zero: bool = False
+    bits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Samples:
     """The values of one result in float64: from an exact run, and from several runs in which each
-    operator's arguments are changed by a random unit in the last place of the precision `eps`.
+    operator's arguments are changed by a random unit in the last place of the precision `eps`, of
+    the whole tensor or of each element.
     """
 
     exact: torch.Tensor
     noisy: Sequence[torch.Tensor]
-    eps: float
+    eps: Rounded
 
 
 def distance(eager: torch.Tensor, compiled: torch.Tensor) -> Distance:
@@ -68,7 +75,7 @@ def distance(eager: torch.Tensor, compiled: torch.Tensor) -> Distance:
     ulps = torch.where(same, 0.0, (left - right).abs() / _unit_in_last_place(left, eager.dtype))
     ulps = torch.where(ulps.isfinite(), ulps, float(2**62)).clamp(max=float(2**62))
     most = math.ceil(ulps.max()) if ulps.numel() else 0
-    return Distance(ulps > NEAR, most)
+    return Distance(ulps > NEAR, most, bits=_list_unequal_bits(eager, compiled))
 
 
 def distance_by_reference(
@@ -82,7 +89,8 @@ def distance_by_reference(
     if samples is None or samples.exact.shape != left.shape:
         if not _rounds(eager):
             return plain
-        return Distance(plain.wrong & ~_is_near_largest(left, right, eager.dtype), plain.ulps)
+        near = _is_near_largest(left, right, eager.dtype)
+        return replace(plain, wrong=plain.wrong & ~near)
     exact = samples.exact
     explained = _explain_error(samples)
     if not _rounds(eager):
@@ -106,7 +114,27 @@ def distance_by_reference(
         _largest_magnitude(_distance_to_exact(each, samples.exact)) / scale
         for each in (right, left)
     )
-    return Distance(wrong, plain.ulps, error, own, is_zero)
+    return Distance(wrong, plain.ulps, error, own, is_zero, plain.bits)
+
+
+_SAME_WIDTH = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+def _list_unequal_bits(left: torch.Tensor, right: torch.Tensor) -> tuple[str, ...]:
+    """Name the equal values of two tensors of floating-point or complex numbers whose bits are not
+    equal.
+    """
+    one, two = (
+        torch.view_as_real(each.resolve_conj()) if each.is_complex() else each.resolve_neg()
+        for each in (left, right)
+    )
+    width = _SAME_WIDTH[one.dtype.itemsize]
+    unequal = one.contiguous().view(width) != two.contiguous().view(width)
+    first, second = to_double(left), to_double(right)
+    unequal = unequal.cpu()
+    zeros, nans = (first == 0) & (second == 0), first.isnan() & second.isnan()
+    found = {"the sign of zeros": unequal & zeros, "the bits of NaN": unequal & nans}
+    return tuple(name for name, mask in found.items() if bool(mask.any()))
 
 
 def _rounds(values: torch.Tensor) -> bool:
@@ -136,8 +164,9 @@ def _allow_error(
     error = torch.maximum(explained, own)
     size = exact.abs().nan_to_num(posinf=0.0)
     usual = (error / size)[(size > 0) & error.isfinite()]
-    median = usual.median() if usual.numel() else torch.zeros((), dtype=error.dtype)
-    return FACTOR * (error + median * size) + FLOOR * _spacing(exact, samples.eps)
+    median = float(usual.median()) if usual.numel() else 0.0
+    by_chance = torch.as_tensor(samples.eps, dtype=size.dtype).clamp(max=median)
+    return FACTOR * (error + by_chance * size) + FLOOR * _spacing(exact, samples.eps)
 
 
 def _distance_to_exact(values: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
@@ -148,7 +177,7 @@ def _distance_to_exact(values: torch.Tensor, exact: torch.Tensor) -> torch.Tenso
     return torch.where(same, 0.0, (values - exact).abs().nan_to_num(float("inf"), float("inf")))
 
 
-def _spacing(values: torch.Tensor, eps: float) -> torch.Tensor:
+def _spacing(values: torch.Tensor, eps: Rounded) -> torch.Tensor:
     return values.abs().nan_to_num(posinf=0.0) * eps
 
 
@@ -175,6 +204,16 @@ def is_near_largest(left: torch.Tensor, right: torch.Tensor, units: int) -> bool
             <= units * torch.finfo(left.dtype).eps * _largest_magnitude(pair[0])
         ).all()
     )
+
+
+def is_near_in_float64(values: torch.Tensor, samples: Samples) -> bool:
+    """Return whether each value of a run in float64 is the exact one but for that type's rounding,
+    which is as much smaller than the noise as its unit in the last place.
+    """
+    eps = torch.finfo(torch.float64).eps
+    share = eps / torch.as_tensor(samples.eps, dtype=torch.float64)
+    allowed = FACTOR * share * _explain_error(samples) + NEAR_LARGEST * _spacing(samples.exact, eps)
+    return bool((_distance_to_exact(values, samples.exact) <= allowed).all())
 
 
 def _is_near_largest(left: torch.Tensor, right: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

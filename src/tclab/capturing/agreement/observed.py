@@ -13,19 +13,20 @@ import torch
 from tclab.capturing import outputs
 from tclab.capturing.agreement.setups import Setup
 from tclab.capturing.torch_private import compiler, precision
+from tclab.capturing.torch_private.rounded import Rounded
 
 
 @dataclass(frozen=True)
 class ObservedValue:
     """One value of a result or of the state. For a tensor `data` is a copy and `facts` maps its
     properties to text; for a plain value `data` is the value; for another object it is None.
-    `rounded` is the relative precision in which a tensor of a run in float64 was rounded in the
-    code, if it is known.
+    `rounded` is the relative precision in which each element of a tensor of a run in float64 was
+    rounded in the code, if it is known.
     """
 
     data: Any
     facts: dict[str, str]
-    rounded: float | None = None
+    rounded: Rounded | None = None
 
 
 @dataclass

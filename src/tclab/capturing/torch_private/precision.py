@@ -1,8 +1,9 @@
 """Run eager code in float64, and find how far rounding can change its results.
 
 In a `Float64Mode` every operator computes in float64, even if the code asks for a smaller type.
-With `noise` the arguments of each operator that rounds are changed at random by up to a unit in the
-last place of the coarsest type in which this operator or one before it rounds in the code. The
+With `noise` the arguments of each operator that rounds, and what an operator writes in place, are
+changed at random by up to a unit in the last place of the coarsest type in which this operator or
+one before it rounds in the code. The
 difference of two such runs shows how far rounding can change the results (Parker, *Monte Carlo
 arithmetic*, 1997). A run with `noise` decomposes operators as Inductor does, because the parts of
 an operator can cancel where the undecomposed operator does not, as in the tail of gelu. With
@@ -12,7 +13,7 @@ in float32 and then converted, so they equal the numbers that the code draws.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,13 +22,14 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
+from tclab.capturing.torch_private import rounded, rounding
 from tclab.capturing.torch_private.private import Private
+from tclab.capturing.torch_private.rounded import Rounded
 
 NAMES = (
     Private("torch.utils._python_dispatch", "TorchDispatchMode", "every operator of a run"),
     Private("torch.utils._pytree", "tree_map", "arguments and results of an operator"),
-    Private("torch.utils._pytree", "tree_leaves", "arguments and results of an operator"),
-    Private("torch._inductor.decomposition", "select_decomp_table", "Inductor's decompositions"),
+    *rounding.NAMES,
 )
 
 _WIDER_DTYPES = {
@@ -36,20 +38,6 @@ _WIDER_DTYPES = {
     torch.float32: torch.float64,
     torch.complex64: torch.complex128,
 }
-#: Operators that only move, select or compare values, so that they do not round.
-_EXACT_NAMES = (
-    "_to_copy copy clone lift_fresh lift_fresh_copy detach cat stack index index_select gather "
-    "full full_like new_full zeros zeros_like new_zeros ones ones_like new_ones empty empty_like "
-    "new_empty empty_strided new_empty_strided scalar_tensor arange eye where masked_fill fill "
-    "zero maximum minimum relu neg abs sign round floor ceil trunc sort topk max min amax amin "
-    "argmax argmin argsort index_put scatter slice_scatter select_scatter constant_pad_nd roll "
-    "flip embedding eq ne lt le gt ge isnan isinf isfinite bitwise_and bitwise_or bitwise_not "
-    "logical_and logical_or logical_not nonzero unique triu tril diag_embed repeat "
-    "repeat_interleave max_pool2d_with_indices masked_select take clamp clamp_min clamp_max "
-    "threshold hardtanh reflection_pad1d reflection_pad2d replication_pad1d replication_pad2d "
-)
-_EXACT = frozenset(_EXACT_NAMES.split())
-
 
 #: The attribute of a tensor with its `Precision`.
 _ATTRIBUTE = "_tclab_precision"
@@ -60,11 +48,17 @@ class Precision:
     """The precision of a tensor in the code, although the tensor is computed in float64 here.
 
     `own` is the relative precision of its type. `rounded` is the relative precision of the coarsest
-    type in which an operator rounded on the way to the tensor; 0 if none did.
+    type in which an operator rounded on the way to each element; 0 if none did.
     """
 
     own: float
-    rounded: float = 0.0
+    rounded: Rounded = 0.0
+    further: tuple[Rounded, ...] = ()  # `rounded` of further results of one operator
+
+    def of_result(self, at: int) -> Precision:
+        """Return the precision of one of an operator's results."""
+        every = self.rounded, *self.further
+        return Precision(self.own, every[min(at, len(every) - 1)])
 
 
 def set_precision(tensor: torch.Tensor, precision: Precision) -> None:
@@ -72,12 +66,12 @@ def set_precision(tensor: torch.Tensor, precision: Precision) -> None:
     setattr(tensor, _ATTRIBUTE, precision)
 
 
-def rounded_precision(tensor: torch.Tensor) -> float | None:
+def rounded_precision(tensor: torch.Tensor) -> Rounded | None:
     """Return the relative precision of the coarsest type in which an operator rounded on the way to
-    a tensor; None if it is not known.
+    each element of a tensor; None if it is not known.
     """
     precision = getattr(tensor, _ATTRIBUTE, None)
-    return max(precision.own, precision.rounded) if precision else None
+    return rounded.coarser(precision.rounded, precision.own) if precision else None
 
 
 class Float64Mode(TorchDispatchMode):
@@ -91,10 +85,10 @@ class Float64Mode(TorchDispatchMode):
     def __init__(self, noise: float = 0.0, seed: int = 0) -> None:
         super().__init__()
         self.noise, self.eps = noise, torch.finfo(torch.float64).eps
-        self.written: dict[int, float] = {}  # address of a storage → `rounded` of what was written
+        self.written = rounded.Written()
         self.undeclared: dict[str, str] = {}
         self.generator = torch.Generator().manual_seed(seed)
-        self.decompositions = _load_decompositions() if noise else {}
+        self.decompositions = rounding.load_decompositions() if noise else {}
 
     def __torch_dispatch__(
         self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: Any = None
@@ -108,22 +102,26 @@ class Float64Mode(TorchDispatchMode):
             # NotImplemented means that these arguments have no decomposition
             if result is not NotImplemented:
                 return self._keep_type(result, func, (args, kwargs))
-        writes = any(map(_is_written, func._schema.arguments))
+        writes = any(map(rounding.is_written, func._schema.arguments))
         views = any(each.alias_info for each in func._schema.returns) and not writes
         result = self._find_precision(func, views, (args, kwargs))
-        rounds = not views and not _is_exact(func, args)
-        share = result.rounded if self.noise and rounds else 0.0
-        passed = self._widen_arguments(func, args, kwargs, share)
-        with self._repeating_writes(func, (args, kwargs), passed):
+        noisy = bool(self.noise) and not views and not rounding.is_exact(func, args)
+        passed = self._widen_arguments(func, args, kwargs, result if noisy else None)
+        written = rounding.written_tensors(func, *passed) if noisy else []
+        zeros = rounding.find_exact_zeros(func, args, kwargs) if noisy else None
+        with (
+            rounding.noise_in_written(written, result.rounded, self.generator),
+            self._repeating_writes(func, (args, kwargs), passed),
+        ):
             out = func(*passed[0], **passed[1])
-        if share and _name(func) == "sub" and not writes and kwargs.get("alpha", 1) == 1:
-            out = _keep_exact_zeros(out, *args[:2])
+        if zeros is not None:
+            out.masked_fill_(zeros & out.isfinite(), 0)
         if not (views or writes):
             out = tree_map(self._widen, out)
-        for each in _tensors(out):
+        for at, each in enumerate(rounding.inexact_tensors(out)):
             if not (views or writes):  # new memory, perhaps at the address of memory that is gone
-                self.written.pop(_storage(each), None)
-            self._set_precision(each, result, writes)
+                self.written.forget(each)
+            self._set_precision(each, result.of_result(at), writes)
         return out
 
     def _keep_type(self, result: Any, func: Any, arguments: Any) -> Any:
@@ -131,8 +129,8 @@ class Float64Mode(TorchDispatchMode):
         decomposition of ``ones_like(x)`` does not know the type of x.
         """
         own = self._find_precision(func, False, arguments).own
-        given = {id(each) for each in _tensors(arguments)}
-        for each in _tensors(result):
+        given = {id(each) for each in rounding.inexact_tensors(arguments)}
+        for each in rounding.inexact_tensors(result):
             if id(each) not in given:
                 set_precision(each, replace(self._precision(each), own=own))
         return result
@@ -143,46 +141,52 @@ class Float64Mode(TorchDispatchMode):
         because code such as ``x.to(y.dtype)`` sees float64 here and does not convert.
         """
         unknown = self.noise or self.eps
-        tensors = _tensors(arguments)
+        tensors = rounding.inexact_tensors(arguments)
         known = [self._precision(each) for each in tensors]
         sized = [each.own for each, tensor in zip(known, tensors) if tensor.dim()]
         types = sized or [each.own for each in known]
         own = max(types, default=torch.finfo(torch.get_default_dtype()).eps)
         asked = [each for each in tree_leaves(arguments) if isinstance(each, torch.dtype)]
-        if known and any(map(_is_written, func._schema.arguments)):
+        if known and any(map(rounding.is_written, func._schema.arguments)):
             own = known[0].own
         elif asked and asked[-1] in _WIDER_DTYPES:
             own = torch.finfo(asked[-1]).eps
         elif asked and (asked[-1].is_floating_point or asked[-1].is_complex):
             # a decomposition's `to` changes nothing here
-            own = own if known and _name(func) == "to" else unknown
-        rounded = max((each.rounded for each in known), default=0.0)
-        exact = views or (_is_exact(func, arguments[0]) and own <= min(types, default=own))
-        return Precision(own, rounded if exact else max(rounded, own))
+            own = own if known and rounding.operator_name(func) == "to" else unknown
+        exact = views or (rounding.is_exact(func, arguments[0]) and own <= min(types, default=own))
+        least = 0.0 if exact else own
+        found = rounded.of_results(func, arguments, views, self._rounded)
+        first, *further = (rounded.coarser(each, least) for each in found)
+        return Precision(own, first, tuple(further))
+
+    def _rounded(self, tensor: torch.Tensor) -> Rounded:
+        return self._precision(tensor).rounded
 
     def _precision(self, tensor: torch.Tensor) -> Precision:
         if tensor.dtype in _WIDER_DTYPES:
             return Precision(torch.finfo(tensor.dtype).eps)
         unknown = self.noise or self.eps
         found: Precision = getattr(tensor, _ATTRIBUTE, Precision(unknown, unknown))
-        written = self.written.get(_storage(tensor), 0.0)
-        return replace(found, rounded=max(found.rounded, written))
+        return replace(found, rounded=rounded.coarser(found.rounded, self.written.find(tensor)))
 
     def _set_precision(self, result: torch.Tensor, precision: Precision, written: bool) -> None:
         set_precision(result, precision)
-        if written:  # the other views of this memory have these values, too
-            self.written[_storage(result)] = precision.rounded
+        if written:
+            self.written.add(result, precision.rounded)
             if result._base is not None:
-                set_precision(
-                    result._base, replace(precision, own=self._precision(result._base).own)
-                )
+                set_precision(result._base, self._precision(result._base))
 
     @contextmanager
     def _repeating_writes(self, func: Any, given: Any, passed: Any) -> Iterator[None]:
         """After the block, repeat a custom operator's undeclared writes: write to the given tensors
         what the operator wrote to the copies that it got.
         """
-        pairs = [pair for pair in zip(_tensors(given), _tensors(passed)) if pair[0] is not pair[1]]
+        pairs = [
+            pair
+            for pair in zip(rounding.inexact_tensors(given), rounding.inexact_tensors(passed))
+            if pair[0] is not pair[1]
+        ]
         if func.namespace in ("aten", "prims") or not pairs:
             yield
             return
@@ -200,7 +204,7 @@ class Float64Mode(TorchDispatchMode):
         """
         narrow, named = tree_map(_to_float32, args), tree_map(_to_float32, kwargs)
         out = func(*narrow, **named)
-        written = [each.name for each in func._schema.arguments if _is_written(each)]
+        written = [each.name for each in func._schema.arguments if rounding.is_written(each)]
         if not written:
             return tree_map(self._widen, out)
         names = [each.name for each in func._schema.arguments]
@@ -212,18 +216,23 @@ class Float64Mode(TorchDispatchMode):
         return results[0] if len(results) == 1 else results
 
     def _widen_arguments(
-        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], share: float
+        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], noise: Precision | None
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments in float64, changed by up to `share`. A tensor that the operator
-        writes to is passed unchanged.
+        """Return the arguments in float64, changed by up to the precision `noise` of the results.
+        A tensor that the operator writes to is passed unchanged.
         """
 
         def changed(value: Any) -> Any:
             wide = self._widen(value)
-            return self._add_noise(wide, share) if share else wide
+            if noise is None or not rounding.is_inexact(wide):
+                return wide
+            share = noise.rounded
+            if isinstance(share, torch.Tensor):
+                share = rounded.coarser(self._rounded(value), noise.own)
+            return rounding.add_noise(wide, share, self.generator)
 
         names = [each.name for each in func._schema.arguments]
-        kept = {each.name for each in func._schema.arguments if _is_written(each)}
+        kept = {each.name for each in func._schema.arguments if rounding.is_written(each)}
         return (
             tuple(value if names[at] in kept else tree_map(changed, value)
                   for at, value in enumerate(args)),
@@ -239,18 +248,6 @@ class Float64Mode(TorchDispatchMode):
             self.eps = max(self.eps, torch.finfo(value.dtype).eps)
             return value.to(_WIDER_DTYPES[value.dtype])
         return value
-
-    def _add_noise(self, value: Any, share: float) -> Any:
-        """Return a floating-point tensor with each element changed up or down by a random part of
-        its value, from half of `share` to `share`. The parts differ, because a subtraction would
-        cancel equal changes.
-        """
-        if not _is_inexact(value):
-            return value
-        draw = torch.rand(value.shape, generator=self.generator, dtype=torch.float64).to(
-            value.device
-        )
-        return value * (1 + share * (draw - 0.5 + (draw - 0.5).sign() * 0.5))
 
 
 def run_graph_in_float64(graph: torch.fx.GraphModule, _: list[torch.Tensor]) -> Callable[..., Any]:
@@ -270,59 +267,12 @@ def run_graph_in_float64(graph: torch.fx.GraphModule, _: list[torch.Tensor]) -> 
     return run
 
 
-def _keep_exact_zeros(difference: torch.Tensor, left: Any, right: Any) -> torch.Tensor:
-    """Return a difference that is 0 where both sides are equal, as it is in each precision. So is a
-    masked value of ``-finfo.max`` less the largest of its row.
-    """
-    zero = torch.as_tensor(left == right) & difference.isfinite()
-    return torch.where(zero, torch.zeros_like(difference), difference)
-
-
-def _name(func: Any) -> str:
-    """Return an operator's name without its namespace and the ``_`` of an in-place operator."""
-    return str(func._schema.name.partition("::")[2].rstrip("_"))
-
-
 def _argument_name(func: Any, given: Any, tensor: torch.Tensor) -> str:
     """Return the name of the argument that is this tensor or contains it."""
     args, kwargs = given
     named = {**dict(zip((each.name for each in func._schema.arguments), args)), **kwargs}
     return next(name for name, value in named.items()
                 if any(each is tensor for each in tree_leaves(value)))  # fmt: skip
-
-
-def _is_exact(func: Any, args: tuple[Any, ...]) -> bool:
-    """Return whether an operator rounds nothing. One that adds to what it finds does."""
-    adds = any(each is True for each in args) and _name(func) == "index_put"
-    return _name(func) in _EXACT and not adds and "reduce" not in func._overloadname
-
-
-def _storage(tensor: torch.Tensor) -> int:
-    """Return the address of a tensor's storage, or 0 for a tensor without one."""
-    try:
-        return int(tensor.untyped_storage().data_ptr())
-    except (RuntimeError, NotImplementedError):
-        return 0
-
-
-def _tensors(tree: Any) -> list[torch.Tensor]:
-    """Return the floating-point and complex tensors of a tree."""
-    return [each for each in tree_leaves(tree) if _is_inexact(each)]
-
-
-def _is_inexact(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())
-
-
-def _is_written(argument: Any) -> bool:
-    return bool(argument.alias_info and argument.alias_info.is_write)
-
-
-def _load_decompositions() -> Mapping[Any, Callable[..., Any]]:
-    from torch._inductor.decomposition import select_decomp_table
-
-    table: Mapping[Any, Callable[..., Any]] = select_decomp_table()
-    return table
 
 
 def _to_float32(value: Any) -> Any:

@@ -1,0 +1,111 @@
+"""Tell which operators round, and change values at random as rounding does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+from tclab.capturing.torch_private.private import Private
+
+NAMES = (
+    Private("torch.utils._pytree", "tree_leaves", "arguments and results of an operator"),
+    Private("torch._inductor.decomposition", "select_decomp_table", "Inductor's decompositions"),
+)
+
+#: Operators that only move, select or compare values, so that they do not round.
+_EXACT_NAMES = (
+    "_to_copy copy clone lift_fresh lift_fresh_copy detach cat stack index index_select gather "
+    "full full_like new_full zeros zeros_like new_zeros ones ones_like new_ones empty empty_like "
+    "new_empty empty_strided new_empty_strided scalar_tensor arange eye where masked_fill fill "
+    "zero maximum minimum relu neg abs sign round floor ceil trunc sort topk max min amax amin "
+    "argmax argmin argsort index_put scatter slice_scatter select_scatter constant_pad_nd roll "
+    "flip embedding eq ne lt le gt ge isnan isinf isfinite bitwise_and bitwise_or bitwise_not "
+    "logical_and logical_or logical_not nonzero unique triu tril diag_embed repeat "
+    "repeat_interleave max_pool2d_with_indices masked_select take clamp clamp_min clamp_max "
+    "threshold hardtanh reflection_pad1d reflection_pad2d replication_pad1d replication_pad2d "
+)
+_EXACT = frozenset(_EXACT_NAMES.split())
+
+
+def is_exact(func: Any, args: tuple[Any, ...]) -> bool:
+    """Return whether an operator rounds nothing. One that adds to what it finds does."""
+    adds = any(each is True for each in args) and operator_name(func) == "index_put"
+    return operator_name(func) in _EXACT and not adds and "reduce" not in func._overloadname
+
+
+def operator_name(func: Any) -> str:
+    """Return an operator's name without its namespace and the ``_`` of an in-place operator."""
+    return str(func._schema.name.partition("::")[2].rstrip("_"))
+
+
+def is_written(argument: Any) -> bool:
+    """Return whether an operator writes to this argument of its schema."""
+    return bool(argument.alias_info and argument.alias_info.is_write)
+
+
+def written_tensors(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Return the floating-point and complex tensors to which a call of an operator writes."""
+    named = {**dict(zip((each.name for each in func._schema.arguments), args)), **kwargs}
+    written = [each.name for each in func._schema.arguments if is_written(each)]
+    return inexact_tensors([named.get(name) for name in written])
+
+
+def inexact_tensors(tree: Any) -> list[torch.Tensor]:
+    """Return the floating-point and complex tensors of a tree."""
+    return [each for each in tree_leaves(tree) if is_inexact(each)]
+
+
+def is_inexact(value: Any) -> bool:
+    """Return whether this is a tensor of floating-point or complex numbers."""
+    return isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())
+
+
+def load_decompositions() -> Mapping[Any, Callable[..., Any]]:
+    """Return Inductor's decompositions of operators."""
+    from torch._inductor.decomposition import select_decomp_table
+
+    table: Mapping[Any, Callable[..., Any]] = select_decomp_table()
+    return table
+
+
+def add_noise(value: Any, share: float | torch.Tensor, generator: torch.Generator) -> Any:
+    """Return a floating-point tensor with each element changed up or down by a random part of its
+    value, from half of `share` to `share`. The parts differ, because a subtraction would cancel
+    equal changes.
+    """
+    if not is_inexact(value):
+        return value
+    draw = torch.rand(value.shape, generator=generator, dtype=torch.float64).to(value.device)
+    return value * (1 + share * (draw - 0.5 + (draw - 0.5).sign() * 0.5))
+
+
+@contextmanager
+def noise_in_written(
+    tensors: list[torch.Tensor], share: float | torch.Tensor, generator: torch.Generator
+) -> Iterator[None]:
+    """After the block, change at random those elements of the tensors that the block has changed:
+    the arguments of an operator in place get no noise before it, because it may leave elements as
+    they are.
+    """
+    before = [each.clone() for each in tensors]
+    yield
+    for tensor, earlier in zip(tensors, before):
+        if tensor.shape == earlier.shape:
+            noisy = add_noise(tensor, share, generator)
+            tensor.copy_(torch.where(tensor == earlier, tensor, noisy))
+
+
+def find_exact_zeros(
+    func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> torch.Tensor | None:
+    """Return the mask of the elements of a difference that are 0 because both sides are equal, as
+    they are in each precision: a masked value of ``-finfo.max`` less the largest of its row. Return
+    None for another operator.
+    """
+    if operator_name(func) != "sub" or kwargs.get("alpha", 1) != 1:
+        return None
+    return torch.as_tensor(args[0] == args[1])
