@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch.utils._pytree import tree_map
@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_map
 from tclab.capturing.torch_private import rounding
 
 #: The relative precision of each element of a tensor, or the one of all elements.
-Rounded = float | torch.Tensor
+Rounded: TypeAlias = float | torch.Tensor
 
 #: Overloads that only move elements, so that they move the elements' precision in the same way.
 _MOVING_NAMES = (
