@@ -481,6 +481,19 @@ def test_half_precision_on_the_way_to_float32_is_rounding() -> None:
     assert found.verdict == EQUAL and found.ulps > 1000, found
 
 
+@pytest.mark.parametrize("factor", [1.7, 1e6])
+def test_the_smallest_numbers_of_float16_are_steps_apart(factor: float) -> None:
+    """Inductor keeps between two operators what float16 has no number for; a lost factor stays."""
+
+    def small(x: torch.Tensor) -> torch.Tensor:
+        return (x * 1e-4 * 1e-3).float() * factor
+
+    x = torch.randn(64).half()
+    found = compared(small, (x,), backend="inductor")
+    assert found.verdict == EQUAL and found.ulps > 1000, found
+    assert planted(small, lambda x: small(x) + 1e-5 * factor, x).verdict == DIFFERS
+
+
 def test_a_type_that_the_code_reads_from_a_tensor_is_rounded_to() -> None:
     """In float64 there is nothing to convert, and the code says float64."""
 

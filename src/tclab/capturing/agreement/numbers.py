@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from tclab.capturing.torch_private.rounded import Rounded
+from tclab.capturing.torch_private.rounding import smallest_step
 
 #: An error counts as rounding if it is at most this multiple of the error that rounding explains.
 FACTOR = 16
@@ -178,7 +179,7 @@ def _distance_to_exact(values: torch.Tensor, exact: torch.Tensor) -> torch.Tenso
 
 
 def _spacing(values: torch.Tensor, eps: Rounded) -> torch.Tensor:
-    return values.abs().nan_to_num(posinf=0.0) * eps
+    return values.abs().nan_to_num(posinf=0.0) * eps + smallest_step(eps)
 
 
 def _is_rounded(exact: torch.Tensor, values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

@@ -72,15 +72,27 @@ def load_decompositions() -> Mapping[Any, Callable[..., Any]]:
     return table
 
 
+def smallest_step(rounded: float | torch.Tensor) -> float | torch.Tensor:
+    """Return the distance of neighbours among the smallest numbers of float16, where this is the
+    precision, and 0 elsewhere: in other types this distance is far below what programs compute.
+    """
+    half = torch.finfo(torch.float16)
+    step = half.tiny * half.eps
+    if isinstance(rounded, torch.Tensor):
+        return torch.where(rounded == half.eps, step, 0.0)
+    return step if rounded == half.eps else 0.0
+
+
 def add_noise(value: Any, share: float | torch.Tensor, generator: torch.Generator) -> Any:
     """Return a floating-point tensor with each element changed up or down by a random part of its
     value, from half of `share` to `share`. The parts differ, because a subtraction would cancel
-    equal changes.
+    equal changes. A small number in float16 changes by that type's smallest step.
     """
     if not is_inexact(value):
         return value
     draw = torch.rand(value.shape, generator=generator, dtype=torch.float64).to(value.device)
-    return value * (1 + share * (draw - 0.5 + (draw - 0.5).sign() * 0.5))
+    part = draw - 0.5 + (draw - 0.5).sign() * 0.5
+    return value * (1 + share * part) + part * smallest_step(share) * (value != 0)
 
 
 @contextmanager
