@@ -3,8 +3,12 @@
 What a target answers when Inductor asks for the properties of the GPU. Inductor also estimates
 times, from a bandwidth and from a rate of arithmetic, where it orders nodes or pads products.
 `sm_90` and its like name an architecture, not a device: they stand for the device in the last
-column.
+column. A GPU whose instructions the tools in Triton's wheel do not know is refused.
 """
+# tclab: needs=triton
+
+import torch
+import triton
 
 import tclab
 from tclab import targets
@@ -27,3 +31,14 @@ tclab.show(tclab.Table(
     title="Architectures", name="architectures", columns=("target", "has the numbers of"),
     rows=[(name, targets.get(name).device) for name in bare],
 ))  # fmt: skip
+
+refused = set()
+for name in ("v100", "b300", "gb10", "thor"):
+    try:
+        tclab.capture(torch.relu, target=name)(torch.ones(4))
+    except targets.TargetError as error:
+        assert f"'{name}'" in str(error) and f"knows no sm_{targets.get(name).arch}" in str(error)
+        refused.add(name)
+older = tuple(map(int, triton.__version__.split(".")[:2])) < (3, 7)
+# claim: what-tritons-tools-do-not-know-is-refused-by-name
+assert refused == ({"b300", "gb10", "thor"} if older else {"v100"})

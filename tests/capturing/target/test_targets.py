@@ -1,11 +1,19 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
+from importlib import metadata
+from typing import Any
 
 import pytest
+import torch
 
+import tclab
 from tclab import targets
+from tclab.capturing.machine_code import triton
+from tclab.model import Version
 from tclab.targets import TARGETS, Target, TargetError
 from tclab.workshop.verify.attention import check, replay
 
@@ -13,7 +21,9 @@ from tclab.workshop.verify.attention import check, replay
 @pytest.mark.parametrize(
     ("name", "found", "arch"),
     [("h200", "h200", 90), ("NVIDIA A100", "a100", 80), ("sm_90", "sm_90", 90),
-     ("sm90a", "sm_90", 90), ("8.9", "sm_89", 89), ("RTX 4090", "rtx4090", 89)],
+     ("sm90a", "sm_90", 90), ("8.9", "sm_89", 89), ("RTX 4090", "rtx4090", 89),
+     ("sm_103a", "sm_103", 103), ("12.1", "sm_121", 121), ("Jetson Thor", "thor", 110),
+     ("NVIDIA RTX A6000", "a6000", 86), ("Tesla V100-SXM2-16GB", "v100", 70)],
 )  # fmt: skip
 def test_names(name: str, found: str, arch: int) -> None:
     target = targets.get(name)
@@ -40,14 +50,20 @@ def test_every_target_has_a_source_and_sane_numbers() -> None:
         assert target.facts()["device"] == target.device
 
 
+@cache
+def answered() -> set[tuple[int, int]]:
+    """The capabilities for which PyTorch's own answers on attention were kept."""
+    return {column.capability for column in replay.read().columns}
+
+
 def lacks(target: Target) -> Iterator[str]:
     """What a target needs beside its entry, and has not (the guide says how to add one)."""
     capability = ".".join(map(str, target.capability))
     if f"sm_{target.arch}" not in targets.names():
-        yield f"sm_{target.arch} in _CAPABILITY_DEVICES of targets.py"
+        yield f"sm_{target.arch} in CAPABILITY_DEVICES of targets/devices.py"
     if capability not in check.CAPABILITIES:
         yield f"{capability} in CAPABILITIES of verify/attention/check.py"
-    if target.capability not in {column.capability for column in replay.read().columns}:
+    if target.capability not in answered():
         yield f"answers for {capability} in verify/attention/answers.txt"
 
 
@@ -61,9 +77,45 @@ def test_what_a_new_target_lacks_is_named() -> None:
     newer = replace(TARGETS["h100"].architecture, capability=(13, 0))
     missing = list(lacks(replace(TARGETS["h100"], name="x100", architecture=newer)))
     assert [line.partition(" in ")[2] for line in missing] == [
-        *("_CAPABILITY_DEVICES of targets.py", "CAPABILITIES of verify/attention/check.py"),
+        *("CAPABILITY_DEVICES of targets/devices.py", "CAPABILITIES of verify/attention/check.py"),
         "verify/attention/answers.txt",
     ]
+
+
+#: One target of each capability.
+ARCHITECTURES = {target.capability: target for target in TARGETS.values()}
+
+
+@pytest.mark.parametrize("target", ARCHITECTURES.values(), ids=lambda target: f"sm_{target.arch}")
+def test_a_product_goes_down_to_sass_or_the_target_is_refused_by_name(
+    target: Target, user_kernel: Any
+) -> None:
+    x = torch.randn(32, 32, dtype=torch.float16)
+    if target.arch in triton.known_architectures():
+        c = tclab.capture(user_kernel.product, target=target.name)(x, x)
+        (kernel,) = c.compile_kernels()
+        assert f"sm_{target.arch}" in kernel.stages["ptx"].code
+        assert re.search(r"\b(FFMA|HMMA|HGMMA|UTCHMMA)\b", kernel.stages["sass"].code)
+        assert kernel.resources.occupancy
+    else:
+        with pytest.raises(TargetError, match=rf"{target.name}.*knows no sm_{target.arch}"):
+            tclab.capture(user_kernel.product, target=target.name)(x, x)
+
+
+def test_what_tritons_tools_know() -> None:
+    """nvdisasm lost Volta and got 10.3, 11.0 and 12.1 from Triton 3.6 to 3.7."""
+    later = Version.parse(metadata.version("triton")) >= Version.parse("3.7")
+    assert {70, 103, 110, 121} & triton.known_architectures() == (
+        {103, 110, 121} if later else {70}
+    )
+
+
+def test_the_refusal_says_which_pytorch_knows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(triton, "known_architectures", lambda: frozenset({80, 90}))
+    for name, which in (("t4", "an earlier"), ("b200", "a later")):
+        with pytest.raises(TargetError, match=f"use {which} PyTorch"):
+            triton.check_target(TARGETS[name])
+    triton.check_target(TARGETS["h200"])
 
 
 @pytest.mark.parametrize("name", ["mi300x", "AMD Instinct MI300X", "gfx942"])

@@ -44,7 +44,12 @@ def test_the_l4_is_in_the_table() -> None:
 
 
 def test_bandwidth_by_the_clock_is_that_of_the_data_sheets() -> None:
-    sheets = {"h100": 3352, "a100": 2039, "l4": 300, "rtx4090": 1008, "a10": 600, "t4": 320}
+    sheets = {
+        "h100": 3352, "h100pcie": 2039, "gh200": 4000, "a100": 2039, "b200": 7672, "l4": 300,
+        "rtx4090": 1008, "rtx4080": 717, "rtx4070": 504, "rtx4060ti": 288, "rtx6000ada": 960,
+        "rtx5090": 1792, "rtx5080": 960, "rtxpro6000": 1792, "a10": 600, "a6000": 768, "a40": 696,
+        "rtx3090": 936, "t4": 320, "v100": 900, "orin": 204.8, "thor": 273, "gb10": 273,
+    }  # fmt: skip
     for name, gigabytes in sheets.items():
         own = TARGETS[name].clocks.bytes_per_second / 1e9
         assert own == pytest.approx(gigabytes, rel=0.01), name

@@ -47,3 +47,17 @@ def tuned_operator(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     kernel = torch.library.wrap_triton(tuned_kernel)
     kernel[lambda meta: (triton.cdiv(x.numel(), meta["BLOCK"]),)](x, y, out, x.numel())
     return out
+
+
+@triton.jit
+def product_kernel(x_ptr, y_ptr, out_ptr, SIZE: tl.constexpr):  # noqa: N803
+    one = tl.arange(0, SIZE)
+    at = one[:, None] * SIZE + one[None, :]
+    tl.store(out_ptr + at, tl.dot(tl.load(x_ptr + at), tl.load(y_ptr + at)))
+
+
+def product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """x @ y of square matrices whose size is a power of two, float32, by the kernel above."""
+    out = torch.empty(x.shape, dtype=torch.float32, device=x.device)
+    product_kernel[(1,)](x, y, out, SIZE=x.shape[0])
+    return out

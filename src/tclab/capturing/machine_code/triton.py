@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from tclab.capturing.read.units import Compiled, CompiledKernel
 from tclab.capturing.torch_private import autotuners
 from tclab.errors import CaptureError
 from tclab.model import Config, Configuration, Listing, Occupancy, Resources, slug
-from tclab.targets import architecture
+from tclab.targets import Target, TargetError, architecture
 from tclab.text.scrub import scrub
 
 #: Stage → its Pygments lexer and title.
@@ -230,6 +231,35 @@ def _compute_occupancy(resources: Resources, metadata: Any) -> Occupancy | None:
     return compute_occupancy(
         device, threads=threads, registers=resources.registers, shared=metadata.shared
     )
+
+
+#         'SM100','SM100a','SM101','SM101a','SM120',
+_ARCHITECTURE = re.compile(r"'SM(\d+)'")
+
+
+@cache
+def known_architectures() -> frozenset[int]:
+    """Return the architectures whose instructions Triton's nvdisasm can print, as Triton writes
+    them (90 for 9.0). No others go down to SASS, even if Triton's assembler knows them.
+    """
+    asked = subprocess.run(
+        [autotuners.tool_path("nvdisasm"), "--help"], capture_output=True, text=True, check=False
+    )
+    return frozenset(map(int, _ARCHITECTURE.findall(asked.stdout)))
+
+
+def check_target(target: Target) -> None:
+    """Raise TargetError if no kernel for the target can go down to SASS with this Triton."""
+    from triton import __version__ as version
+
+    known = known_architectures()
+    if known and target.arch not in known:
+        which = "an earlier" if target.arch < min(known) else "a later"
+        raise TargetError(
+            f"target {target.name!r}",
+            f"nvdisasm, which Triton {version} brings, knows no sm_{target.arch}",
+            f"use {which} PyTorch, whose Triton knows it, or name another target",
+        )
 
 
 def _run_tool(name: str, *options: str, cubin: bytes) -> str:

@@ -134,12 +134,13 @@ def capture_for(
     likely answer; kernels that depend on it are marked. `assume` overrides the answer: ``{"pad":
     "yes"}`` for all products, ``{"pad: mm of [8, 30]": "yes"}`` for the products whose question
     contains this text. The answer ``both`` compiles the code for either answer. All patches of
-    PyTorch are undone at the end, also after an error. Raises TargetError for an unknown target and
-    for code that cannot be known without the GPU.
+    PyTorch are undone at the end, also after an error. Raises TargetError for an unknown target,
+    for one that Triton's tools do not know, and for code that cannot be known without the GPU.
     """
     device, options, fixed = get(target), dict(options or {}), timed.check_assumptions(assume)
     check.require()
     check.require_targets()
+    triton.check_target(device)
     patches = _check_options(options)
     request = _TargetRequest(fn, device, calls, backward, options, patches, fixed, most_lines)
     try:

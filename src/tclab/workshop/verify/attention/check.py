@@ -33,8 +33,10 @@ from tclab.workshop.verify.attention.cases import make_cases
 
 Capability = tuple[int, int]
 
-#: The capabilities of all targets, and the newest capability.
-CAPABILITIES = ("7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "12.0")
+#: The capabilities of all targets.
+CAPABILITIES = (
+    *("7.0", "7.5", "8.0", "8.6", "8.7", "8.9", "9.0", "10.0", "10.3", "11.0", "12.0", "12.1"),
+)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,0 +1,104 @@
+"""Define the GPUs for which code can be generated without having one, by the properties that
+compilers read.
+
+`properties` says what is known of a GPU, `devices` lists those that have a name. Only the standard
+library is used here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import replace
+
+from tclab.errors import TclabError
+from tclab.model import Version
+from tclab.targets.devices import CAPABILITY_DEVICES, TARGETS
+from tclab.targets.properties import CUDNN, Architecture, Clocks, Target
+
+__all__ = [
+    "CUDNN",
+    "TARGETS",
+    "Architecture",
+    "Clocks",
+    "Target",
+    "TargetError",
+    "architecture",
+    "cudnn",
+    "find_by_device",
+    "get",
+    "names",
+]
+
+
+class TargetError(TclabError):
+    """Raised if a target does not exist, or if code cannot be generated exactly for it."""
+
+
+def cudnn(target: Target, torch: str) -> int:
+    """Return the target's cuDNN version with this ``torch.__version__``; 0 if it is unknown."""
+    return target.cudnn or CUDNN.get(Version.parse(torch).release, 0)
+
+
+def names() -> tuple[str, ...]:
+    """Return every name that `get` accepts."""
+    return (*TARGETS, *CAPABILITY_DEVICES)
+
+
+def get(name: str | Target) -> Target:
+    """Return the target of this name (``h200``, ``NVIDIA A100``, ``sm_90``, ``sm90a``), or
+    of the device that the CUDA driver gives this name (``NVIDIA RTX A6000``).
+
+    Raises TargetError, with similar names, if there is none.
+    """
+    if isinstance(name, Target):
+        return name
+    key = _normalize_name(name)
+    if key in CAPABILITY_DEVICES:
+        device = TARGETS[CAPABILITY_DEVICES[key]]
+        note = f"{key} names no device: the numbers are those of the {device.device}"
+        return replace(device, name=key, note=note)
+    if key in TARGETS:
+        return TARGETS[key]
+    if found := next((t for t in TARGETS.values() if _normalize_name(t.device) == key), None):
+        return found
+    if _AMD_NAME.fullmatch(key):
+        raise TargetError(f"target {name!r}", _AMD_CAUSE, _AMD_NEXT_STEP)
+    raise TargetError(f"target {name!r}", "no such target", _suggest_targets(key))
+
+
+def find_by_device(device: str) -> Target | None:
+    """Return the target whose device the CUDA driver gives this name, or None."""
+    return next((target for target in TARGETS.values() if target.device == device), None)
+
+
+def architecture(arch: int) -> Architecture | None:
+    """Return the architecture of a capability as Triton writes it (90 for 9.0), or None."""
+    known = {target.arch: target.architecture for target in TARGETS.values()}
+    return known.get(arch)
+
+
+def _normalize_name(name: str) -> str:
+    key = re.sub(r"^((nvidia|geforce|tesla|jetson)[ _-]*)+", "", str(name).strip().lower())
+    if match := re.fullmatch(r"(?:sm|compute|cc)?[ _-]?(\d+)\.?(\d)a?", key):
+        return f"sm_{match[1]}{match[2]}"
+    return re.sub(r"[ _-]+", "", key)
+
+
+# mi300x, amdmi250, gfx942, rx7900xtx
+_AMD_NAME = re.compile(r"(amd|radeon|instinct)*(mi\d{2,3}[a-z]*|gfx[0-9a-f]+|rx\d{4}[a-z]*)?(?<=.)")
+_AMD_CAUSE = (
+    "no GPU of AMD's is a target: which kernels there are Inductor decides by asking "
+    "torch.version.hip, in many places and in part when it is imported, and this PyTorch is not "
+    "built for AMD"
+)
+_AMD_NEXT_STEP = (
+    "install PyTorch for ROCm and capture on the GPU, without target=; the page Targets argues it "
+    "under Why there is no AMD among them"
+)
+
+
+def _suggest_targets(key: str) -> str:
+    near = difflib.get_close_matches(key, names(), n=3, cutoff=0.5)
+    nearest = f"did you mean {' or '.join(near)}? " if near else ""
+    return f"{nearest}Known targets: {', '.join(names())}"
