@@ -7,11 +7,16 @@ column. A GPU whose instructions the tools in Triton's wheel do not know is refu
 """
 # tclab: needs=triton
 
+import tempfile
+from pathlib import Path
+
 import torch
 import triton
 
 import tclab
 from tclab import targets
+from tclab.capturing.target.device import device_properties
+from tclab.targets import files
 
 known = {name: t.facts() for name, t in targets.TARGETS.items()}
 # claim: each-number-has-a-source
@@ -42,3 +47,16 @@ for name in ("v100", "b300", "gb10", "thor"):
 older = tuple(map(int, triton.__version__.split(".")[:2])) < (3, 7)
 # claim: what-tritons-tools-do-not-know-is-refused-by-name
 assert refused == ({"b300", "gb10", "thor"} if older else {"v100"})
+
+# What the driver says of a GPU that is in no list, in a file.
+mine = targets.TARGETS["rtx4090"]
+said = device_properties(mine)
+said.name, said.multi_processor_count = "NVIDIA GeForce RTX 4090 D", 114
+file = Path(tempfile.mkdtemp()) / "mine.json"
+file.write_text(files.text(said))
+from_file = targets.get(str(file))
+# claim: a-file-is-a-target-with-its-own-numbers
+assert (from_file.sm_count, from_file.device) == (114, said.name) and mine.sm_count == 128
+made = tclab.capture(torch.relu, target=str(file))(torch.ones(4))
+# claim: and-gets-kernels
+assert "multi_processor_count=114" in made.kernels[0].code

@@ -25,6 +25,7 @@ COMMANDS = {
     "diff": "tclab.cli.diff:diff",
     "explain": "tclab.cli.explaining.command:explain",
     "open": "tclab.cli.open:open_command",
+    "target-file": "tclab.cli.target_file:target_file",
     "upgrade": "tclab.cli.upgrade:upgrade",
 }
 #: The commands of the site and the workshop. An installed tclab has no workshop, and may lack both.
@@ -97,6 +98,7 @@ def tclab(context: click.Context, root: Path | None) -> None:
       tclab record h200-torch2.13           keep what only this machine can run
       tclab run --on local:4                on workers of Dask's; tclab worker starts one
       tclab explain my_model.py:forward     open a function of your own
+      tclab target-file                     this GPU as a --target for a machine without it
       tclab diff h200.json a100.json        two of its reports, side by side
       tclab open traces/                    a real run's TORCH_TRACE and profiles
       tclab diff run1/ run2/                two runs, by their TORCH_TRACE

@@ -1,8 +1,8 @@
 """Define the GPUs for which code can be generated without having one, by the properties that
 compilers read.
 
-`properties` says what is known of a GPU, `devices` lists those that have a name. Only the standard
-library is used here.
+`properties` says what is known of a GPU, `devices` lists those that have a name, `files` reads one
+from a file. Only the standard library is used here.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import difflib
 import re
 from dataclasses import replace
 
-from tclab.errors import TclabError
 from tclab.model import Version
-from tclab.targets.devices import CAPABILITY_DEVICES, TARGETS
-from tclab.targets.properties import CUDNN, Architecture, Clocks, Target
+from tclab.targets import files
+from tclab.targets.devices import ARCHITECTURES, CAPABILITY_DEVICES, TARGETS
+from tclab.targets.properties import CUDNN, Architecture, Clocks, Target, TargetError
 
 __all__ = [
     "CUDNN",
@@ -31,10 +31,6 @@ __all__ = [
 ]
 
 
-class TargetError(TclabError):
-    """Raised if a target does not exist, or if code cannot be generated exactly for it."""
-
-
 def cudnn(target: Target, torch: str) -> int:
     """Return the target's cuDNN version with this ``torch.__version__``; 0 if it is unknown."""
     return target.cudnn or CUDNN.get(Version.parse(torch).release, 0)
@@ -47,12 +43,15 @@ def names() -> tuple[str, ...]:
 
 def get(name: str | Target) -> Target:
     """Return the target of this name (``h200``, ``NVIDIA A100``, ``sm_90``, ``sm90a``), or
-    of the device that the CUDA driver gives this name (``NVIDIA RTX A6000``).
+    of the device that the CUDA driver gives this name (``NVIDIA RTX A6000``). A name with the
+    ending ``.json`` is that of a file of ``tclab target-file``.
 
     Raises TargetError, with similar names, if there is none.
     """
     if isinstance(name, Target):
         return name
+    if name.strip().lower().endswith(".json"):
+        return files.read(name.strip())
     key = _normalize_name(name)
     if key in CAPABILITY_DEVICES:
         device = TARGETS[CAPABILITY_DEVICES[key]]
@@ -74,8 +73,7 @@ def find_by_device(device: str) -> Target | None:
 
 def architecture(arch: int) -> Architecture | None:
     """Return the architecture of a capability as Triton writes it (90 for 9.0), or None."""
-    known = {target.arch: target.architecture for target in TARGETS.values()}
-    return known.get(arch)
+    return ARCHITECTURES.get((arch // 10, arch % 10))
 
 
 def _normalize_name(name: str) -> str:

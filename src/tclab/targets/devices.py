@@ -153,6 +153,9 @@ _DEVICES = (
 
 TARGETS = {target.name: target for target in _DEVICES}
 
+#: The compute capability → what all its devices have.
+ARCHITECTURES = {target.capability: target.architecture for target in _DEVICES}
+
 #: The name of a target that names only a capability → the device whose numbers the target gets.
 CAPABILITY_DEVICES = {
     "sm_70": "v100", "sm_75": "t4", "sm_80": "a100", "sm_86": "a10", "sm_87": "orin",

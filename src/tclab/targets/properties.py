@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tclab.errors import TclabError
+
 _KIB, _MIB, _GIB = 2**10, 2**20, 2**30
+
+
+class TargetError(TclabError):
+    """Raised if a target does not exist, or if code cannot be generated exactly for it."""
 
 
 @dataclass(frozen=True)

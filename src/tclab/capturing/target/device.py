@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from tclab.targets import Target
+from tclab.targets import Target, TargetError
 
 Functions = Mapping[str, Callable[..., object]]  # name in ``torch.cuda`` → function
 
@@ -36,10 +36,24 @@ def device_properties(target: Target) -> SimpleNamespace:
         shared_memory_per_multiprocessor=a.shared_memory_per_sm,
         L2_cache_size=target.l2_bytes,
         clock_rate=target.clocks.multiprocessor * 1000,
+        memory_clock_rate=target.clocks.memory * 1000,
+        memory_bus_width=target.clocks.bus,
         is_integrated=0,
         is_multi_gpu_board=0,
         gcnArchName=target.device,
     )
+
+
+def this_device() -> Any:
+    """Return the properties of this machine's first NVIDIA GPU. Raises TargetError if there is
+    none.
+    """
+    if torch.version.cuda is None or not torch.cuda.is_available():
+        raise TargetError(
+            "this machine", "PyTorch sees no NVIDIA GPU",
+            "go to the machine that has one; torch.cuda.is_available() says what PyTorch sees",
+        )  # fmt: skip
+    return torch.cuda.get_device_properties(0)
 
 
 def cuda_functions(target: Target) -> Functions:

@@ -34,7 +34,8 @@ Exit status:
 @click.option(
     "--target",
     metavar="GPU",
-    help="Make the kernels this GPU would get, without having it: h200, a100, sm_90 …",
+    help="Make the kernels this GPU would get, without having it: h200, a100, sm_90 …, or "
+    "a file of tclab target-file.",
 )
 @click.option("--backward", is_flag=True, help="Differentiate what it returns, after each call.")
 @click.option(
