@@ -21,16 +21,21 @@ from tclab.targets import files
 known = {name: t.facts() for name, t in targets.TARGETS.items()}
 # claim: each-number-has-a-source
 assert all(facts["source"] for facts in known.values())
-tclab.show(tclab.Table(
-    title="Devices by name", name="devices",
-    columns=("target", "device", "sm", "multiprocessors", "shared memory, block", "L2", "memory",
-             "source"),
-    rows=[(name, f["device"], f["compute capability"], int(f["multiprocessors"]),
-           f["shared memory per block"], f["L2"], f["memory"], f["source"])
-          for name, f in known.items()],
-    caption="Registers, threads and shared memory of a multiprocessor: CUDA C++ Programming "
-            "Guide, Compute Capabilities.",
-))  # fmt: skip
+newer = {name for name, t in targets.TARGETS.items() if t.capability >= (9, 0)}
+for title, name, those in (
+    ("Since Hopper: compute capability 9.0 and later", "devices", newer),
+    ("Before Hopper", "older-devices", known.keys() - newer),
+):
+    tclab.show(tclab.Table(
+        title=title, name=name,
+        columns=("target", "device", "sm", "multiprocessors", "shared memory, block", "L2",
+                 "memory", "source"),
+        rows=[(name, f["device"], f["compute capability"], int(f["multiprocessors"]),
+               f["shared memory per block"], f["L2"], f["memory"], f["source"])
+              for name, f in known.items() if name in those],
+        caption="Registers, threads and shared memory of a multiprocessor: CUDA C++ Programming "
+                "Guide, Compute Capabilities.",
+    ))  # fmt: skip
 bare = [name for name in targets.names() if name not in targets.TARGETS]
 tclab.show(tclab.Table(
     title="Architectures", name="architectures", columns=("target", "has the numbers of"),
