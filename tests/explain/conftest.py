@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch  # noqa: F401  # its log keeps the stderr of its import, which must not be a test's
 
 from tclab.explain import ExplainRequest, Report, explain_named
 from tclab.explain.trials.runner import TrialRunner
