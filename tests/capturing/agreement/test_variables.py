@@ -183,3 +183,42 @@ def test_a_function_of_another_module_of_the_users_is_reached() -> None:
     planting.STEPS = 0  # type: ignore[attr-defined]
     found = planted(calls_a_module, adds, X)
     assert found.differences[0].where == "the variable STEPS"
+
+
+def _off(x: torch.Tensor) -> torch.Tensor:
+    torch.set_grad_enabled(False)
+    return x * 2
+
+
+def _doubled(x: torch.Tensor) -> torch.Tensor:
+    torch.set_default_dtype(torch.float64)
+    return x * 2
+
+
+@pytest.fixture
+def modes() -> Iterator[None]:
+    yield
+    torch.set_grad_enabled(True)
+    torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.parametrize(
+    ("fn", "where", "values"),
+    [
+        (_off, "the grad mode after the calls", ("off", "on")),
+        (_doubled, "the default dtype after the calls", ("torch.float64", "torch.float32")),
+    ],
+)
+@pytest.mark.usefixtures("modes")
+def test_a_mode_that_a_call_leaves_is_compared_and_set_back(
+    fn: Callable[..., Any], where: str, values: tuple[str, str]
+) -> None:
+    x = torch.randn(4)
+    found = planted(fn, lambda x: x * 2, x)
+    assert found.verdict == DIFFERS
+    each = found.differences[0]
+    assert each.where == where and (each.eager.strip("'"), each.compiled.strip("'")) == values
+    assert torch.is_grad_enabled() and torch.get_default_dtype() is torch.float32
+    # PyTorch 2.13 sets the default dtype back after a compiled call, and eager does not
+    if fn is _off:
+        assert compared(fn, (x,), (x,), backend="inductor").verdict == EQUAL

@@ -52,7 +52,7 @@ class ComparisonAnew(Comparison):
         """
         setup = Setup.from_function(*program)
         how: dict[str, Any] = {"make_uncompiled": make_uncompiled, "make": make}
-        return cls(setup, setup, runs.RandomState(), backward, **how)
+        return cls(setup, setup, runs.ProcessState(), backward, **how)
 
     def uncompiled_start(self) -> Setup:
         """Make the program anew, without torch.compile."""
@@ -70,7 +70,7 @@ class ComparisonAnew(Comparison):
     def _run_uncompiled(self, mode: runs.Mode | None = None) -> Observation:
         with self.make_uncompiled() as program:
             setup = Setup.from_function(*program)
-            return runs.run_eager(setup, self.random_state, self.backward, mode)
+            return runs.run_eager(setup, self.process_state, self.backward, mode)
 
     def compiled(
         self,
@@ -89,7 +89,7 @@ class ComparisonAnew(Comparison):
             stack.enter_context(hide_earlier_compiles(setup.fn))
             if eager_random:
                 stack.enter_context(compiler.draw_as_eager())
-            return runs.run(setup, self.random_state, self.backward, setup.fn, nullcontext())
+            return runs.run(setup, self.process_state, self.backward, setup.fn, nullcontext())
 
     def _judge(self, options: Mapping[str, Any]) -> Agreement:
         found = super()._judge(options)

@@ -48,7 +48,7 @@ class Comparison:
 
     setup: Setup
     start: Setup
-    random_state: runs.RandomState
+    process_state: runs.ProcessState
     backward: bool
     observed: Observation = field(default_factory=Observation)
     #: Custom operator → the argument that it writes to and does not declare.
@@ -66,7 +66,7 @@ class Comparison:
         """Copy the state from which the calls start. If it cannot be copied, return the reason."""
         setup = Setup.from_function(fn, calls)
         try:
-            return cls(setup, setup.copy(), runs.RandomState(), backward)
+            return cls(setup, setup.copy(), runs.ProcessState(), backward)
         except Exception as error:
             return f"its state cannot be copied: {type(error).__name__}: {error!s:.120}"
 
@@ -103,7 +103,7 @@ class Comparison:
 
     def agrees_with(self, other: Comparison, options: Mapping[str, Any]) -> bool:
         """Return whether the compiled calls of another comparison agree with these eager calls."""
-        other.random_state = self.random_state
+        other.process_state = self.process_state
         eager, observed = self.eager(), other.compiled(options)
         if eager.error or observed.error:
             return False
@@ -189,7 +189,7 @@ class Comparison:
                 found: list[torch.Tensor] = []
                 runs.run_eager(
                     self.uncompiled_start(),
-                    self.random_state,
+                    self.process_state,
                     self.backward,
                     replaying.recording_values(found),
                 )
@@ -201,13 +201,13 @@ class Comparison:
 
     def eager(self) -> Observation:
         """Make the calls without the compiler, on a copy of the saved start state."""
-        return runs.run_eager(self.uncompiled_start(), self.random_state, self.backward)
+        return runs.run_eager(self.uncompiled_start(), self.process_state, self.backward)
 
     def eager_again(self) -> Observation:
         """Make the calls without the compiler, and with a fixed value in all new memory. A result
         that depends on unwritten memory then differs.
         """
-        state = self.random_state
+        state = self.process_state
         return runs.run_eager(self.start.copy(), state, self.backward, runs.filling_memory())
 
     def compiled(
@@ -221,7 +221,7 @@ class Comparison:
         the floating-point type of the state.
         """
         setup = self.start.copy(convert)
-        return runs.run_compiled(setup, self.random_state, self.backward, options, eager_random)
+        return runs.run_compiled(setup, self.process_state, self.backward, options, eager_random)
 
     def reference(self, noisy_runs: int) -> Reference:
         """Make the calls in float64; return NO_REFERENCE if the function does not accept this
@@ -241,7 +241,7 @@ class Comparison:
         for (_, leaf), (_, wide) in zip(narrow.state(), setup.state()):
             if isinstance(leaf, torch.Tensor) and leaf.is_floating_point():
                 precision.set_precision(wide, precision.Precision(torch.finfo(leaf.dtype).eps))
-        seen, mode = runs.run_in_float64(setup, self.random_state, self.backward, noise, seed)
+        seen, mode = runs.run_in_float64(setup, self.process_state, self.backward, noise, seed)
         self.undeclared.update(mode.undeclared)
         return seen, max(mode.eps, own_eps)
 

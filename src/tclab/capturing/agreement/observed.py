@@ -60,6 +60,7 @@ class Observation:
                 self.kept[f"{name} after the last call"] = leaf
         facts = {"type": type(result).__name__, "structure": outputs.describe_structure(result)}
         self.results[f"the result{of_call}"] = ObservedValue(None, facts)
+        self.state.update({name: ObservedValue(mode, {}) for name, mode in _modes().items()})
 
     def add_state(self, setup: Setup) -> None:
         """Record the state after the calls, including gradients, and the tensors of earlier
@@ -83,6 +84,14 @@ def observe(leaf: Any, owner: str = "") -> ObservedValue:
         return ObservedValue(_copy_data(leaf), _list_facts(leaf, owner), rounded)
     plain = isinstance(leaf, outputs.SIMPLE)
     return ObservedValue(leaf if plain else None, {"type": type(leaf).__name__})
+
+
+def _modes() -> dict[str, str]:
+    """Return the modes in which a call leaves PyTorch, by what they are."""
+    return {
+        "the grad mode after the calls": "on" if torch.is_grad_enabled() else "off",
+        "the default dtype after the calls": str(torch.get_default_dtype()),
+    }
 
 
 def _list_facts(tensor: torch.Tensor, owner: str) -> dict[str, str]:

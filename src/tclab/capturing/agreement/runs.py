@@ -26,22 +26,23 @@ from tclab.capturing.torch_private import compiler, precision
 Mode = AbstractContextManager[Any]
 
 
-class RandomState:
-    """The state of the random number generators of Python and NumPy. PyTorch's generators are
-    seeded instead.
+class ProcessState:
+    """The state of the random number generators of Python and NumPy, and PyTorch's grad mode and
+    default dtype. PyTorch's generators are seeded instead.
     """
 
     def __init__(self) -> None:
         self.python = random.getstate()
         self.numpy = sys.modules.get("numpy")
         self.numpy_state = self.numpy.random.get_state() if self.numpy else None
+        self.grad, self.dtype = torch.is_grad_enabled(), torch.get_default_dtype()
 
     @contextmanager
     def restoring(self) -> Iterator[None]:
         """Restore the state, and seed PyTorch for the block. After the block all generators
         continue as if the block had drawn no random number.
         """
-        before = RandomState()
+        before = ProcessState()
         try:
             self._restore()
             with torch.random.fork_rng(devices=[]):
@@ -54,16 +55,18 @@ class RandomState:
         random.setstate(self.python)
         if self.numpy is not None:
             self.numpy.random.set_state(self.numpy_state)
+        torch.set_grad_enabled(self.grad)
+        torch.set_default_dtype(self.dtype)
 
 
 def run(
-    setup: Setup, random_state: RandomState, backward: bool, fn: Callable[..., Any], mode: Mode
+    setup: Setup, process_state: ProcessState, backward: bool, fn: Callable[..., Any], mode: Mode
 ) -> Observation:
     """Make the calls of `setup` with `fn`. Record the results and errors of the calls, and their
     effects on the state.
     """
     observed = Observation()
-    with redirect_stdout(sys.stderr), random_state.restoring(), setup.applied(), mode:
+    with redirect_stdout(sys.stderr), process_state.restoring(), setup.applied(), mode:
         try:
             for args, kwargs in setup.calls:
                 result = fn(*args, **kwargs)
@@ -77,11 +80,11 @@ def run(
 
 
 def run_eager(
-    setup: Setup, random_state: RandomState, backward: bool, mode: Mode | None = None
+    setup: Setup, process_state: ProcessState, backward: bool, mode: Mode | None = None
 ) -> Observation:
     """Make the calls without the compiler, even if the function itself uses torch.compile."""
     with torch.compiler.set_stance("force_eager"):
-        return run(setup, random_state, backward, setup.fn, mode or nullcontext())
+        return run(setup, process_state, backward, setup.fn, mode or nullcontext())
 
 
 @contextmanager
@@ -99,16 +102,16 @@ def filling_memory() -> Iterator[None]:
 
 
 def run_in_float64(
-    setup: Setup, random_state: RandomState, backward: bool, noise: float = 0.0, seed: int = 0
+    setup: Setup, process_state: ProcessState, backward: bool, noise: float = 0.0, seed: int = 0
 ) -> tuple[Observation, precision.Float64Mode]:
     """Make the calls in float64; also return the mode in which they were made."""
     mode = precision.Float64Mode(noise, seed)
-    return run_eager(setup, random_state, backward, mode), mode
+    return run_eager(setup, process_state, backward, mode), mode
 
 
 def run_compiled(
     setup: Setup,
-    random_state: RandomState,
+    process_state: ProcessState,
     backward: bool,
     options: Mapping[str, Any],
     eager_random: bool = False,
@@ -121,4 +124,4 @@ def run_compiled(
         if eager_random:
             stack.enter_context(compiler.draw_as_eager())
         compiled = torch.compile(setup.fn, **options)
-        return run(setup, random_state, backward, compiled, nullcontext())
+        return run(setup, process_state, backward, compiled, nullcontext())
