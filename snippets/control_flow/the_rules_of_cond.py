@@ -1,0 +1,110 @@
+"""`torch.cond`: branches and predicates that do not compile, each beside one that does.
+
+Each form is compiled with Inductor under `fullgraph=True`, and called, with and without gradients.
+The other branch is always `x - 1`. A reason is what PyTorch's message says of the case.
+"""
+# tclab: needs=cxx timeout=240
+
+import re
+
+import torch
+
+import tclab
+
+
+class Case:
+    """A form as text, and as a function: `torch.cond` with that predicate and that branch."""
+
+    def __init__(self, predicate, branch):
+        self.text = branch if predicate == POSITIVE else predicate
+        self.parts = [eval(f"lambda x: {part}") for part in (predicate, branch, "x - 1")]
+
+    def compiled_for(self, x):
+        predicate, yes, no = self.parts
+        return torch.cond(predicate(x), yes, no, (x,))
+
+    def chosen_in_python(self, x):
+        predicate, yes, no = self.parts
+        return yes(x) if predicate(x) else no(x)
+
+
+def total(result):
+    return sum(leaf.sum() for leaf in torch.utils._pytree.tree_leaves(result))
+
+
+def derivative(call, x):
+    x = x.clone().requires_grad_()
+    total(call(x * 1)).backward()
+    return x.grad
+
+
+def outcome(call, x, grad):
+    """None if the result, or its gradient, is there; else what PyTorch says."""
+    torch._dynamo.reset()
+    call = torch.compile(call, fullgraph=True)
+    try:
+        with torch.set_grad_enabled(grad):
+            derivative(call, x) if grad else call(x.clone())
+    except Exception as error:
+        # Got graph break/error:\n\n  torch.cond: differing branch outputs
+        # got RuntimeError("When merging two branches' output in torch.cond,  expected same dtype
+        # backend='inductor' raised:\nRuntimeError: cond_true might be aliasing the input
+        found = re.search(r"break/error:\s+(.+)|got RuntimeError\(.(.+)|raised:\n(.+)", str(error))
+        return next(filter(None, found.groups())) if found else str(error).splitlines()[0]
+
+
+POSITIVE = "x.sum() > 0"
+seen, shift = [], torch.tensor(2.0)
+BRANCHES = {
+    "another number of outputs": ("(x + 1, x - 1)", "x + 1"),
+    "another type": ("x > 0", "(x > 0).to(x.dtype)"),
+    "another number of dimensions": ("x.sum()", "x.sum().reshape(1) + x * 0"),
+    "another size": ("x[:2] + 1", "torch.cat([x[:2] + 1, x[2:] * 0])"),
+    "an input as output": ("x", "x.clone()"),
+    "an input is changed": ("x.add_(1) * 2", "x.add(1) * 2"),
+    "Python state is changed": ("(x + 1, seen.append(1))[0]", "x + shift"),
+    "a number as output": ("x.sum().item()", "x.sum() * torch.sign(x)"),
+    "a sum, and its gradient": ("x.sum() + torch.zeros(4)", "x.sum() + x * 0"),
+    "an if on a tensor within": ("x + 1 if x[0] > 0 else x + 2",
+                                 "torch.cond(x[0] > 0, lambda x: x + 1, lambda x: x + 2, (x,))"),
+}  # fmt: skip
+PREDICATES = {"several elements": ("x > 0", "(x > 0).all()"),
+              "a number by item()": ("x.sum().item() > 0", "x.sum()")}  # fmt: skip
+pairs = {what: [Case(POSITIVE, form) for form in forms] for what, forms in BRANCHES.items()}
+pairs |= {what: [Case(form, "x + 1") for form in forms] for what, forms in PREDICATES.items()}
+up, down = torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([-1.0, -2.0, -3.0, -4.0])
+rows = [
+    (what, fails.text, *(outcome(fails.compiled_for, up, grad) for grad in (False, True)),
+     mend.text)
+    for what, (fails, mend) in pairs.items()
+]  # fmt: skip
+
+
+def mended(x):
+    return [mend.compiled_for(x) for _, mend in pairs.values()]
+
+
+def mended_in_python(x):
+    return [mend.chosen_in_python(x) for _, mend in pairs.values()]
+
+
+compiled = torch.compile(mended, fullgraph=True)
+results = [compiled(x) for x in (up, down)]
+expected = [mended_in_python(x) for x in (up, down)]
+# claim: the-mended-forms-are-right
+torch.testing.assert_close(results, expected)
+gradients = [derivative(compiled, x) for x in (up, down)]
+# claim: so-are-their-gradients
+torch.testing.assert_close(gradients, [derivative(mended_in_python, x) for x in (up, down)])
+columns = ("what", "fails", "without gradients", "with gradients", "does not")
+tclab.show(tclab.Table("Pairs for torch.cond", "pairs", columns, rows))
+without, with_ = ({row[0]: row[n] for row in rows} for n in (2, 3))
+both = ("another number of outputs", "another type", "another number of dimensions",
+        "an input as output", "Python state is changed", "a number as output",
+        "an if on a tensor within", "several elements")  # fmt: skip
+# claim: these-fail-with-and-without-gradients
+assert all(without[what] and with_[what] for what in both)
+# claim: these-fail-with-gradients-alone
+assert all(with_.values()) and not any(
+    without[what] for what in ("another size", "an input is changed", "a sum, and its gradient")
+)
