@@ -75,10 +75,10 @@ torch._dynamo.reset()
 x, compiled = nested(2, 3, 4), torch.compile(layer, fullgraph=True)
 whole = torch.cat([layer(row) for row in x.unbind()])
 # claim: it-is-right
-torch.testing.assert_close(compiled(x).values(), whole)
-gradients = [gradient(call, x) for call in (compiled, layer)]
+assert torch.allclose(compiled(x).values(), whole, atol=1e-6)
+ours, eagers = (gradient(call, x) for call in (compiled, layer))
 # claim: so-is-the-gradient
-torch.testing.assert_close(*gradients)
+assert torch.allclose(ours, eagers, atol=1e-6) and eagers.any()
 
 CALLS = {
     "x.softmax(1)": lambda x: x.softmax(1),

@@ -8,6 +8,7 @@ The other branch is always `x - 1`. A reason is what PyTorch's message says of t
 import re
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 import tclab
 
@@ -29,7 +30,12 @@ class Case:
 
 
 def total(result):
-    return sum(leaf.sum() for leaf in torch.utils._pytree.tree_leaves(result))
+    return sum(leaf.sum() for leaf in tree_leaves(result))
+
+
+def close(some, others):
+    pairs = zip(tree_leaves(some), tree_leaves(others), strict=True)
+    return all(torch.allclose(one, other) for one, other in pairs)
 
 
 def derivative(call, x):
@@ -57,19 +63,18 @@ POSITIVE = "x.sum() > 0"
 seen, shift = [], torch.tensor(2.0)
 BRANCHES = {
     "another number of outputs": ("(x + 1, x - 1)", "x + 1"),
-    "another type": ("x > 0", "(x > 0).to(x.dtype)"),
-    "another number of dimensions": ("x.sum()", "x.sum().reshape(1) + x * 0"),
-    "another size": ("x[:2] + 1", "torch.cat([x[:2] + 1, x[2:] * 0])"),
+    "another type": ("x.double() + 1", "x + 1"),
+    "another number of dimensions": ("x.sum()", "x.sum() + x"),
+    "another size": ("x[:2] + 1", "x + 1"),
     "an input as output": ("x", "x.clone()"),
-    "an input is changed": ("x.add_(1) * 2", "x.add(1) * 2"),
+    "an input is changed": ("x.add_(1).clone()", "x.add(1)"),
     "Python state is changed": ("(x + 1, seen.append(1))[0]", "x + shift"),
-    "a number as output": ("x.sum().item()", "x.sum() * torch.sign(x)"),
-    "a sum, and its gradient": ("x.sum() + torch.zeros(4)", "x.sum() + x * 0"),
-    "an if on a tensor within": ("x + 1 if x[0] > 0 else x + 2",
-                                 "torch.cond(x[0] > 0, lambda x: x + 1, lambda x: x + 2, (x,))"),
+    "a number as output": ("x.sum().item()", "x.sum() + x"),
+    "a sum, and its gradient": ("x.sum() + torch.zeros(4)", "x.sum() + x"),
+    "an if on a tensor within": ("x + 1 if x[0] > 0 else x - 1",
+                                 "torch.cond(x[0] > 0, lambda x: x + 1, lambda x: x - 1, (x,))"),
 }  # fmt: skip
-PREDICATES = {"several elements": ("x > 0", "(x > 0).all()"),
-              "a number by item()": ("x.sum().item() > 0", "x.sum()")}  # fmt: skip
+PREDICATES = {"several elements": ("x > 0", "(x > 0).all()")}
 pairs = {what: [Case(POSITIVE, form) for form in forms] for what, forms in BRANCHES.items()}
 pairs |= {what: [Case(form, "x + 1") for form in forms] for what, forms in PREDICATES.items()}
 up, down = torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([-1.0, -2.0, -3.0, -4.0])
@@ -81,21 +86,22 @@ rows = [
 
 
 def mended(x):
-    return [mend.compiled_for(x) for _, mend in pairs.values()]
+    return [mend.compiled_for(x) for mend in mends]
 
 
 def mended_in_python(x):
-    return [mend.chosen_in_python(x) for _, mend in pairs.values()]
+    return [mend.chosen_in_python(x) for mend in mends]
 
 
+mends = list({mend.text: mend for _, mend in pairs.values()}.values())
 compiled = torch.compile(mended, fullgraph=True)
 results = [compiled(x) for x in (up, down)]
 expected = [mended_in_python(x) for x in (up, down)]
 # claim: the-mended-forms-are-right
-torch.testing.assert_close(results, expected)
+assert close(results, expected)
 gradients = [derivative(compiled, x) for x in (up, down)]
 # claim: so-are-their-gradients
-torch.testing.assert_close(gradients, [derivative(mended_in_python, x) for x in (up, down)])
+assert close(gradients, [derivative(mended_in_python, x) for x in (up, down)])
 columns = ("what", "fails", "without gradients", "with gradients", "does not")
 tclab.show(tclab.Table("Pairs for torch.cond", "pairs", columns, rows))
 without, with_ = ({row[0]: row[n] for row in rows} for n in (2, 3))
