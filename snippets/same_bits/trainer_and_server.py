@@ -58,6 +58,8 @@ assert same["no_grad"] and same["inference_mode"]
 assert not all(map(torch.equal, trained, eager))
 # claim: one-row-has-others
 assert not same["one row at a time"]
+# claim: frozen-it-has-others
+assert not same["freezing"]
 # claim: they-are-roundings-apart
 assert max(gap for _, gap in SERVERS.values()) < 1e-3
 tclab.show(
