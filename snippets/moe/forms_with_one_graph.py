@@ -1,7 +1,7 @@
 """Four forms of a mixture of experts whose sizes do not depend on the routing.
 
 Each token goes to one of four experts. All forms run over five routings and are compared with
-float32's result in eager mode; rows are those that are multiplied by an expert's matrix, as
+float64's result; rows are those that are multiplied by an expert's matrix, as
 PyTorch's counter of operations sees them, in a batch of 32 tokens.
 """
 # tclab: needs=cxx timeout=240
@@ -47,10 +47,8 @@ def grouped(x, expert, weights, kind=torch.bfloat16):
     return torch.empty_like(done).index_copy(0, order, done)
 
 
-def grouped_by_bincount(x, expert, weights):
-    ends = torch.bincount(expert, minlength=EXPERTS).cumsum(0).to(torch.int32)
-    order = expert.argsort(stable=True)
-    return grouped_mm(x[order].bfloat16(), weights.bfloat16(), offs=ends)
+def counted_by_bincount(x, expert, weights):
+    return torch.bincount(expert, minlength=EXPERTS)
 
 
 def routing(*counts):
@@ -81,7 +79,7 @@ x, weights = torch.randn(TOKENS, SIZE), torch.randn(EXPERTS, SIZE, OUT)
 EVEN, FULL = routing(8, 8, 8, 8), routing(20, 12, 0, 0)
 ROUTINGS = (EVEN, routing(10, 9, 7, 6), routing(10, 2, 10, 10), routing(1, 11, 10, 10), FULL)
 FORMS = (all_experts, matrices_gathered, with_capacity, grouped)
-exact = [torch.einsum("ti,tio->to", x, weights[expert]) for expert in ROUTINGS]
+exact = [torch.einsum("ti,tio->to", x.double(), weights.double()[e]) for e in ROUTINGS]
 graphs, results, captured, errors = {}, {}, {}, {}
 for form in FORMS:
     graphs[form], results[form], captured[form] = compiled(form, ROUTINGS)
@@ -96,10 +94,10 @@ as_eager = all(
 # claim: each-form-is-one-graph-for-all-routings
 assert all(made == [1] * len(ROUTINGS) for made in graphs.values())
 assert not any(c.breaks for c in captured.values())
-# claim: two-are-float32s-result
-assert max(errors[all_experts] + errors[matrices_gathered]) < 1e-6
+# claim: the-first-two-are-roundings-apart
+assert max(errors[all_experts] + errors[matrices_gathered]) < 1e-5
 # claim: with-capacity-it-is-while-no-expert-overflows
-assert max(errors[with_capacity][:3]) < 1e-6 and lost[with_capacity] > 0
+assert max(errors[with_capacity][:3]) < 1e-5 and lost[with_capacity] > 0
 # claim: what-finds-no-slot-is-zero
 assert lost[with_capacity] == (20 - SLOTS) + (12 - SLOTS)
 # claim: all-experts-multiply-as-many-times
@@ -115,8 +113,7 @@ assert "extern_kernels._grouped_mm(" in captured[grouped].wrapper[0].code
 # claim: the-counter-does-not-know-it
 assert rows[grouped] == 0
 # claim: bincount-breaks-the-graph
-assert len(compiled(grouped_by_bincount, [EVEN])[2].breaks) == 1
-
+assert len(compiled(counted_by_bincount, [EVEN])[2].breaks) == 1
 single = grouped(x, EVEN, weights, torch.float32)
 torch._dynamo.reset()
 try:
