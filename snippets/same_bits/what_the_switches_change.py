@@ -50,7 +50,9 @@ torch.set_num_threads(2)
 torch.manual_seed(0)
 inputs = torch.zeros(8), torch.randint(0, 8, (4096,)), torch.randn(4096)
 plain, code = compiled()
+by_default = config.deterministic
 torch.use_deterministic_algorithms(True)
+with_the_switch = config.deterministic
 eager = add_into(*inputs)
 result, code_on = compiled()
 empty, empty_compiled = uninitialized(), torch.compile(uninitialized)()
@@ -70,7 +72,9 @@ assert empty.isnan().all() and empty_compiled.isnan().all()
 # claim: inductors-own-leaves-the-atomic-add
 assert "atomic_add" in code_deterministic
 # claim: inductors-own-is-off-by-default
-assert config.deterministic is False
+assert by_default is False
+# claim: the-switch-sets-it
+assert with_the_switch is True and config.deterministic is False
 # claim: inductors-own-refuses-to-time
 assert "deterministic mode" in said
 
