@@ -49,7 +49,7 @@ def read(site: Path, page: str) -> str:
 
 
 def test_the_process_of_mkdocs_stays_small(built) -> None:
-    assert 20 < built.peak <= 400  # every piece is rendered; a later build takes less
+    assert 20 < built.peak <= 440  # every piece is rendered; a later build takes less
 
 
 @pytest.mark.parametrize("page", PAGES)
