@@ -16,6 +16,10 @@ _PLACES = (_HERE, _HERE.parents[1] / "records" / "versions")
 _LISTS = _HERE.parents[1] / "docs" / name_lists.FOLDER
 #: The lists of settings, by module.
 _SETTINGS = ("dynamo", "functorch", "inductor", "compiler", "symbolic")
+#: What decides how often a function compiles: the limits, dynamic shapes, the FX graph cache.
+COMPILES_AGAIN = {"dynamo.recompile_limit", "dynamo.accumulated_recompile_limit",
+                  "dynamo.automatic_dynamic_shapes", "dynamo.assume_static_by_default",
+                  "inductor.fx_graph_cache"}  # fmt: skip
 #: Corpus and target → what its table of causes is called.
 _PARTS = {
     ("functions", "h200"): "Functions for an H200",
@@ -95,8 +99,8 @@ def bodies(step: Step, name: str) -> list[str]:
 
 
 def show_settings(step: Step) -> dict[str, set[str]]:
-    """Show the settings that are "gone", have "another default", or are "new and on"; return their
-    names. Names with a leading underscore are PyTorch's own, and left out.
+    """Show the settings that are gone, have another default, or are new and on; return the names of
+    those "gone" and with "another default". A leading underscore is of PyTorch's own, and left out.
     """
     known = name_lists.read_lists(_LISTS if _LISTS.exists() else _HERE)
     old, new = known[step.before.release], known[step.after.release]
@@ -112,7 +116,7 @@ def show_settings(step: Step) -> dict[str, set[str]]:
     columns = ("setting", step.before.release, step.after.release, "see")
     title = "Settings that are gone, have another default, or are new and on"
     tclab.show(tclab.Table(title, "settings", columns, rows))
-    return {"gone": {*gone}, "another default": {*changed}, "new and on": on}
+    return {"gone": {*gone}, "another default": {*changed}}
 
 
 def _is_private(name: str) -> bool:

@@ -62,6 +62,4 @@ assert {name for name in settings["another default"] if name.startswith("dynamo.
     "dynamo.use_lamba_guard_for_object_aliasing", "dynamo.use_recursive_dict_tags_for_guards",
 }  # fmt: skip
 # claim: neither-the-limit-nor-dynamic-shapes
-assert not {"dynamo.recompile_limit", "dynamo.accumulated_recompile_limit",
-            "dynamo.automatic_dynamic_shapes", "dynamo.assume_static_by_default",
-            "inductor.fx_graph_cache"} & settings["another default"]  # fmt: skip
+assert not _step.COMPILES_AGAIN & settings["another default"]

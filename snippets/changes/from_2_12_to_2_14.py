@@ -55,9 +55,7 @@ assert {name for name in settings["another default"] if name.startswith("dynamo.
     "dynamo.use_lamba_guard_for_object_aliasing",
 }  # fmt: skip
 # claim: neither-the-limit-nor-dynamic-shapes
-assert not {"dynamo.recompile_limit", "dynamo.accumulated_recompile_limit",
-            "dynamo.automatic_dynamic_shapes", "dynamo.assume_static_by_default",
-            "inductor.fx_graph_cache"} & settings["another default"]  # fmt: skip
+assert not _step.COMPILES_AGAIN & settings["another default"]
 fusions = [each.form for each in causes if each.form.title == "another fusion or decomposition"]
 # claim: some-fuse-other-operators
 assert fusions and all(form.can_move_numbers for form in fusions)

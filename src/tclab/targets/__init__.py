@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from tclab.model import Version
 from tclab.targets import files
-from tclab.targets.devices import ARCHITECTURES, CAPABILITY_DEVICES, TARGETS
+from tclab.targets.devices import ARCHITECTURES, CAPABILITY_DEVICES, TARGETS, find_by_device
 from tclab.targets.properties import CUDNN, Architecture, Clocks, Target, TargetError
 
 __all__ = [
@@ -64,11 +64,6 @@ def get(name: str | Target) -> Target:
     if _AMD_NAME.fullmatch(key):
         raise TargetError(f"target {name!r}", _AMD_CAUSE, _AMD_NEXT_STEP)
     raise TargetError(f"target {name!r}", "no such target", _suggest_targets(key))
-
-
-def find_by_device(device: str) -> Target | None:
-    """Return the target whose device the CUDA driver gives this name, or None."""
-    return next((target for target in TARGETS.values() if target.device == device), None)
 
 
 def architecture(arch: int) -> Architecture | None:

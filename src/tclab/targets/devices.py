@@ -162,3 +162,8 @@ CAPABILITY_DEVICES = {
     "sm_89": "l40s", "sm_90": "h100", "sm_100": "b200", "sm_103": "b300", "sm_110": "thor",
     "sm_120": "rtx5090", "sm_121": "gb10",
 }  # fmt: skip
+
+
+def find_by_device(device: str) -> Target | None:
+    """Return the target whose device the CUDA driver gives this name, or None."""
+    return next((target for target in TARGETS.values() if target.device == device), None)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from tclab.targets.devices import ARCHITECTURES, TARGETS
+from tclab.targets.devices import ARCHITECTURES, find_by_device
 from tclab.targets.properties import Clocks, Target, TargetError
 
 _FORMAT = 1
@@ -43,51 +43,49 @@ def read(path: str) -> Target:
         raise TargetError(place, f"is not JSON: {error}", _NEXT_STEP) from None
     if not isinstance(values, dict) or values.get("format") != _FORMAT:
         raise TargetError(place, f"is not a target file of format {_FORMAT}", _NEXT_STEP)
-    for name in _NUMBERS:
-        value = values.get(name)
-        least = 0 if name == "minor" else 1
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            cause = f"{name} is {value!r}, and has to be a whole number from {least} on"
-            raise TargetError(place, cause, _NEXT_STEP)
-    if not isinstance(values.get("name"), str) or not values["name"].strip():
+    numbers = {name: _read_number(values, name, place) for name in _NUMBERS}
+    device = values.get("name")
+    if not isinstance(device, str) or not device.strip():
         raise TargetError(place, "it has no name of a device", _NEXT_STEP)
-    return _make_target(values, place)
+    return _make_target(device.strip(), numbers, place)
 
 
-def _make_target(values: Mapping[str, object], place: str) -> Target:
-    def number(name: str) -> int:
-        value = values[name]
-        assert isinstance(value, int)
-        return value
+def _read_number(values: Mapping[str, object], name: str, place: str) -> int:
+    value, least = values.get(name), 0 if name == "minor" else 1
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        cause = f"{name} is {value!r}, and has to be a whole number from {least} on"
+        raise TargetError(place, cause, _NEXT_STEP)
+    return value
 
-    capability = number("major"), number("minor")
-    device = str(values["name"]).strip()
+
+def _make_target(device: str, numbers: Mapping[str, int], place: str) -> Target:
+    capability = numbers["major"], numbers["minor"]
     if capability not in ARCHITECTURES:
         known = ", ".join(f"{major}.{minor}" for major, minor in sorted(ARCHITECTURES))
         cause = f"{device} has compute capability {capability[0]}.{capability[1]}"
         raise TargetError(place, f"{cause}, and known are {known}", "use one of these")
     architecture = replace(
         ARCHITECTURES[capability],
-        registers_per_sm=number("regs_per_multiprocessor"),
-        max_threads_per_sm=number("max_threads_per_multi_processor"),
-        max_threads_per_block=number("max_threads_per_block"),
-        shared_memory_per_sm=number("shared_memory_per_multiprocessor"),
-        shared_memory_per_block=number("shared_memory_per_block"),
-        shared_memory_per_block_optin=number("shared_memory_per_block_optin"),
-        warp_size=number("warp_size"),
+        registers_per_sm=numbers["regs_per_multiprocessor"],
+        max_threads_per_sm=numbers["max_threads_per_multi_processor"],
+        max_threads_per_block=numbers["max_threads_per_block"],
+        shared_memory_per_sm=numbers["shared_memory_per_multiprocessor"],
+        shared_memory_per_block=numbers["shared_memory_per_block"],
+        shared_memory_per_block_optin=numbers["shared_memory_per_block_optin"],
+        warp_size=numbers["warp_size"],
     )
-    named = next((target for target in TARGETS.values() if target.device == device), None)
+    named = find_by_device(device)
     return Target(
         name=named.name if named else _make_name(device),
         device=device,
         architecture=architecture,
-        sm_count=number("multi_processor_count"),
-        l2_bytes=number("L2_cache_size"),
-        memory_bytes=number("total_memory"),
+        sm_count=numbers["multi_processor_count"],
+        l2_bytes=numbers["L2_cache_size"],
+        memory_bytes=numbers["total_memory"],
         clocks=Clocks(
-            number("clock_rate") // 1000,
-            number("memory_clock_rate") // 1000,
-            number("memory_bus_width"),
+            numbers["clock_rate"] // 1000,
+            numbers["memory_clock_rate"] // 1000,
+            numbers["memory_bus_width"],
         ),
         source=_SOURCE,
         cudnn=named.cudnn if named else None,

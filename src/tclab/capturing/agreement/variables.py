@@ -7,7 +7,7 @@ from __future__ import annotations
 import copy
 import dis
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
@@ -146,11 +146,16 @@ def _reachable_functions(fn: Callable[..., Any]) -> Iterator[FunctionType]:
             waiting += _called_functions(value)
 
 
+def _reached_values(fn: Callable[..., Any], functions: Iterable[FunctionType]) -> list[Any]:
+    """Return `fn`, and the values of the variables of these functions."""
+    return [fn, *(value for each in functions for _, value in _list_variables(each))]
+
+
 def _reachable_classes(fn: Callable[..., Any], functions: list[FunctionType]) -> list[type]:
     """Return the user's classes whose attributes a call can write: those reached by name, and
     those of the objects reached.
     """
-    reached = [fn, *(value for each in functions for _, value in _list_variables(each))]
+    reached = _reached_values(fn, functions)
     classes = [base for value in reached for cls in _classes(value) for base in cls.__mro__]
     return [
         cls
@@ -174,10 +179,7 @@ def find_caches(fn: Callable[..., Any]) -> list[Any]:
     """Return the functions with a functools cache that a call can reach: functions called by name,
     and methods of classes called by name.
     """
-    reached = [
-        fn,
-        *(value for each in _reachable_functions(fn) for _, value in _list_variables(each)),
-    ]
+    reached = _reached_values(fn, _reachable_functions(fn))
     found = {id(value): value for value in reached}
     for value in reached:
         for cls in _classes(value):
