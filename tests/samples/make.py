@@ -135,6 +135,7 @@ def on_target(folder: Path, heard: Heard) -> None:
     import torch
 
     import tclab
+    from tclab.capturing.machine_code import triton
 
     fn = functions()
     product = tclab.capture(fn.product, target=TARGET)(torch.randn(64, 16), torch.randn(16, 64))
@@ -147,6 +148,7 @@ def on_target(folder: Path, heard: Heard) -> None:
     rows = tclab.capture(fn.rows, target=TARGET)(torch.randn(8, 8), torch.tensor([1, 2]))
     heard.take(rows)
     save(folder / "rows.ptx", machine_code(rows)["ptx"])
+    save(folder / "nvdisasm.help", triton._read_help())
 
 
 # ------------------------------------------------------------------------------ machine code

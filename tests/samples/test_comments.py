@@ -22,12 +22,10 @@ FILES = [*sorted((SRC / "tclab/capturing").rglob("*.py")), SRC / "tclab/text/scr
 FROM_THE_END = {"_PATH_RULES"}
 #: What no sample can hold: places of a machine, colours, what objdump says of other functions,
 #: a call without its address, a file's name byte by byte, too long, a graph's key, what a
-#: backend that fails says, what caches say that are off in samples (test_caching.py asks them),
-#: and nvdisasm's help (test_targets.py asks it).
+#: backend that fails says, and what caches say that are off in samples (test_caching.py asks them).
 NOT_SAMPLED = {"_ANSI", "_PATH_RULES", "_OTHER_RULES", "_COLOUR", "_SIGNATURE", "_CALLED",
                "_ASSERT_FILE", "_COMPILED_GRAPH", "_BACKEND_ERROR", "_OF_OPERATOR",
-               "_CACHE_EVENT", "_UNCACHED_FUNCTION", "_UNCACHED_OPERATOR", "_HEADER",
-               "_ARCHITECTURE"}  # fmt: skip
+               "_CACHE_EVENT", "_UNCACHED_FUNCTION", "_UNCACHED_OPERATOR", "_HEADER"}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -242,10 +242,14 @@ def known_architectures() -> frozenset[int]:
     """Return the architectures whose instructions Triton's nvdisasm can print, as Triton writes
     them (90 for 9.0). No others go down to SASS, even if Triton's assembler knows them.
     """
-    asked = subprocess.run(
+    return frozenset(map(int, _ARCHITECTURE.findall(_read_help())))
+
+
+def _read_help() -> str:
+    """Return what Triton's nvdisasm says of its options."""
+    return subprocess.run(
         [autotuners.tool_path("nvdisasm"), "--help"], capture_output=True, text=True, check=False
-    )
-    return frozenset(map(int, _ARCHITECTURE.findall(asked.stdout)))
+    ).stdout
 
 
 def check_target(target: Target) -> None:
