@@ -86,8 +86,8 @@ def _device(
 
 # name, device, architecture, multiprocessors, L2 (MiB), memory (bytes), (MHz, memory MHz, bus bits)
 _DEVICES = (
-    _device("h200", "NVIDIA H200", _SM90, 132, 60, 150_109_880_320, (1980, 3201, 6144),
-            "read from the device with torch.cuda.get_device_properties; H200 datasheet"),
+    _device("h200", "NVIDIA H200", _SM90, 132, 60, 150_109_880_320, (1980, 3201, 6016),
+            "read from the device with torch.cuda.get_device_properties"),
     _device("gh200", "NVIDIA GH200 480GB", _SM90, 132, 60, 97280 * _MIB, (1980, 2619, 6144),
             "NVIDIA GH200 datasheet (96 GB, 4 TB/s)",
             "read from a device by others: github.com/mredenti/PowerCapping"),

@@ -33,6 +33,11 @@ def test_the_file_of_a_device_with_a_name_is_that_target(target: Target, written
     assert dataclasses.replace(read, source=target.source) == target
 
 
+def test_the_file_that_an_h200_wrote_is_the_target_of_that_name() -> None:
+    read = get(str(Path(__file__).with_name("h200.json")))
+    assert read == TARGETS["h200"]
+
+
 def test_a_device_without_a_name_gets_kernels(written: Any) -> None:
     path = written(TARGETS["rtx4090"], name="NVIDIA GeForce RTX 4090 D", multi_processor_count=114)
     target = get(path)
