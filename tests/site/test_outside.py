@@ -197,14 +197,14 @@ def test_the_first_paragraph_describes_a_page(markdown: str, told: str) -> None:
 
 def test_a_lost_reader_is_led_to_each_section() -> None:
     pages = [
-        markdown_pages.ListedPage("Get started", "Home", "index.html", ""),
-        markdown_pages.ListedPage("Pipeline", "The call", "pipeline/the-call.html", ""),
-        markdown_pages.ListedPage("Pipeline", "Dynamo", "pipeline/dynamo.html", ""),
+        markdown_pages.ListedPage("Home", "Home", "index.html", ""),
+        markdown_pages.ListedPage("How it works", "The call", "pipeline/the-call.html", ""),
+        markdown_pages.ListedPage("How it works", "Dynamo", "pipeline/dynamo.html", ""),
     ]
     html = footer.fill_not_found_page("<h1>404 - Not found</h1>", pages, "/")
     assert re.findall(r'href="([^"]+)">([^<]+)', html) == [
         ("/index.html", "Home"),
-        ("/pipeline/the-call.html", "Pipeline"),
+        ("/pipeline/the-call.html", "How it works"),
     ]
 
 

@@ -309,10 +309,10 @@ def name_change_lines(pages: list[Page], build: state.Build) -> Iterator[str]:
 
 
 def listed_pages(pages: list[SitePage]) -> list[markdown_pages.ListedPage]:
-    """Return the pages of the navigation with their sections."""
+    """Return the pages of the navigation with their tabs."""
     return [
         markdown_pages.ListedPage(
-            page.parent.title if page.parent else "Get started",
+            str((page.ancestors or [page])[-1].title),
             str(page.title),
             page.url,
             page.meta.get("description", ""),

@@ -30,7 +30,7 @@ def fill_not_found_page(html: str, pages: Iterable[markdown_pages.ListedPage], b
     """Fill the 404 page with advice and links to the first page of each section."""
     first: dict[str, markdown_pages.ListedPage] = {}
     for page in pages:
-        first.setdefault(page.section if page.section != "Get started" else page.title, page)
+        first.setdefault(page.section, page)
     links = (tag("li", tag("a", esc(name), href=base + page.url)) for name, page in first.items())
     words = (
         "The address may be of another version of this site. Press / and search for a word of "
