@@ -9,9 +9,10 @@ from itertools import chain
 
 from tclab import render
 from tclab.model import Job, Table
-from tclab.render import kinds, parts, standalone
+from tclab.render import parts, standalone
 from tclab.render.escape import NOTHING, Html, clean, esc, join, tag
 from tclab.render.job import breaks, stages, tables, words
+from tclab.render.kinds import table as drawn_table
 from tclab.render.options import Options
 from tclab.render.report import findings
 
@@ -162,7 +163,7 @@ def _mark_folded(table: Table, folded: bool) -> Table:
 
 
 def _draw(table: Table, options: Options, links: Mapping[str, str]) -> Html:
-    drawn = kinds.table.html(table, replace(options, fold=False), links=links)
+    drawn = drawn_table.html(table, replace(options, fold=False), links=links)
     box = tag("div", drawn, class_="tclab")
     return parts.fold(table.title, box) if table.name.startswith(_FOLDED_PREFIX) else box
 
