@@ -27,6 +27,8 @@ _PARTS = {
     ("models", "a100"): "Whole models for an A100",
 }
 
+_SEVERAL = " (one kernel can have several causes)"
+
 
 def recorded(release: str) -> records.VersionRecord:
     """The record of a release: beside this file, or in the project."""
@@ -113,10 +115,18 @@ def show_settings(step: Step) -> dict[str, set[str]]:
     rows = [(name, "is there", "is gone", instead) for name, instead in gone.items()]
     rows += [(name, *pair, _behind(name, pair[1], new)) for name, pair in changed.items()]
     rows += [(name, "is not there", "True", "") for name in sorted(on)]
-    columns = ("setting", step.before.release, step.after.release, "see")
+    said = _comments(old) | _comments(new)
+    rows = [(*row, said.get(row[0], "none")) for row in rows]
+    columns = ("setting", step.before.release, step.after.release, "see", "PyTorch's comment")
     title = "Settings that are gone, have another default, or are new and on"
     tclab.show(tclab.Table(title, "settings", columns, rows))
     return {"gone": {*gone}, "another default": {*changed}}
+
+
+def _comments(names: name_lists.NamesByTable) -> dict[str, str]:
+    """Setting → the first sentence of PyTorch's comment on it."""
+    pairs = (each.partition(" = ") for each in names[name_lists.COMMENTS])
+    return {name: comment for name, _, comment in pairs}
 
 
 def _is_private(name: str) -> bool:
@@ -173,7 +183,7 @@ def step_to(before: str, after: str) -> Step:
     tclab.show(tables.levels(step))
     for key, part in step.parts.items():
         name = f"causes-{'-'.join(key)}"
-        tclab.show(tables.causes(part, name, f"{_PARTS[key]}: why kernels differ"))
+        tclab.show(tables.causes(part, name, f"{_PARTS[key]}: why kernels differ{_SEVERAL}"))
     for table in (tables.memory(step), tables.breaks(step)):
         tclab.show(table)
     _show_pair(step)
