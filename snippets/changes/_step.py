@@ -20,12 +20,17 @@ _SETTINGS = ("dynamo", "functorch", "inductor", "compiler", "symbolic")
 COMPILES_AGAIN = {"dynamo.recompile_limit", "dynamo.accumulated_recompile_limit",
                   "dynamo.automatic_dynamic_shapes", "dynamo.assume_static_by_default",
                   "inductor.fx_graph_cache"}  # fmt: skip
+#: New in 2.12 and in 2.13: PyTorch's comments say that they are for the precision of 16-bit types.
+KEEP_ADDMM = "inductor.keep_addmm_fused_for_half_dtypes"
+EMULATE_CASTS = "inductor.emulate_precision_casts_on_saved_tensors"
 #: Corpus and target → what its table of causes is called.
 _PARTS = {
     ("functions", "h200"): "Functions for an H200",
     ("models", "h200"): "Whole models for an H200",
     ("models", "a100"): "Whole models for an A100",
 }
+
+_SEVERAL = " (one kernel can have several causes)"
 
 
 def recorded(release: str) -> records.VersionRecord:
@@ -100,7 +105,8 @@ def bodies(step: Step, name: str) -> list[str]:
 
 def show_settings(step: Step) -> dict[str, set[str]]:
     """Show the settings that are gone, have another default, or are new and on; return the names of
-    those "gone" and with "another default". A leading underscore is of PyTorch's own, and left out.
+    those "gone", with "another default" and "new and on". A leading underscore is of PyTorch's own,
+    and left out.
     """
     known = name_lists.read_lists(_LISTS if _LISTS.exists() else _HERE)
     old, new = known[step.before.release], known[step.after.release]
@@ -113,10 +119,18 @@ def show_settings(step: Step) -> dict[str, set[str]]:
     rows = [(name, "is there", "is gone", instead) for name, instead in gone.items()]
     rows += [(name, *pair, _behind(name, pair[1], new)) for name, pair in changed.items()]
     rows += [(name, "is not there", "True", "") for name in sorted(on)]
-    columns = ("setting", step.before.release, step.after.release, "see")
+    said = _comments(old) | _comments(new)
+    rows = [(*row, said.get(row[0], "none")) for row in rows]
+    columns = ("setting", step.before.release, step.after.release, "see", "PyTorch's comment")
     title = "Settings that are gone, have another default, or are new and on"
     tclab.show(tclab.Table(title, "settings", columns, rows))
-    return {"gone": {*gone}, "another default": {*changed}}
+    return {"gone": {*gone}, "another default": {*changed}, "new and on": on}
+
+
+def _comments(names: name_lists.NamesByTable) -> dict[str, str]:
+    """Setting → the first sentence of PyTorch's comment on it."""
+    pairs = (each.partition(" = ") for each in names[name_lists.COMMENTS])
+    return {name: comment for name, _, comment in pairs}
 
 
 def _is_private(name: str) -> bool:
@@ -173,7 +187,7 @@ def step_to(before: str, after: str) -> Step:
     tclab.show(tables.levels(step))
     for key, part in step.parts.items():
         name = f"causes-{'-'.join(key)}"
-        tclab.show(tables.causes(part, name, f"{_PARTS[key]}: why kernels differ"))
+        tclab.show(tables.causes(part, name, f"{_PARTS[key]}: why kernels differ{_SEVERAL}"))
     for table in (tables.memory(step), tables.breaks(step)):
         tclab.show(table)
     _show_pair(step)

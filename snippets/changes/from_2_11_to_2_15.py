@@ -63,3 +63,5 @@ assert {name for name in settings["another default"] if name.startswith("dynamo.
 }  # fmt: skip
 # claim: neither-the-limit-nor-dynamic-shapes
 assert not _step.COMPILES_AGAIN & settings["another default"]
+# claim: new-settings-for-precision
+assert {_step.KEEP_ADDMM, _step.EMULATE_CASTS} <= settings["new and on"]

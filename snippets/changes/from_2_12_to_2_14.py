@@ -59,3 +59,5 @@ assert not _step.COMPILES_AGAIN & settings["another default"]
 fusions = [each.form for each in causes if each.form.title == "another fusion or decomposition"]
 # claim: some-fuse-other-operators
 assert fusions and all(form.can_move_numbers for form in fusions)
+# claim: new-settings-for-precision
+assert {_step.KEEP_ADDMM, _step.EMULATE_CASTS} & settings["new and on"] == {_step.EMULATE_CASTS}

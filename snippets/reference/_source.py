@@ -47,6 +47,12 @@ def comment(lines, node):
     return " ".join(word for word in words if word and not _FOR_TOOLS.match(word))
 
 
+def first_sentence(comment):
+    """The first sentence of a comment, at most 160 characters of it."""
+    sentence = re.split(r"(?<=\.) (?=[A-Z])", comment, maxsplit=1)[0]
+    return sentence if len(sentence) <= 160 else f"{sentence[:160].rpartition(' ')[0]} …"
+
+
 def settings(module):
     """Name → (value as written, environment variables read, comment, ``file:line``)."""
     path = Path(module.__file__)

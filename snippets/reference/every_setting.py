@@ -12,7 +12,7 @@ import torch._functorch.config
 import torch._inductor.config
 import torch.compiler.config
 import torch.fx.experimental._config
-from _source import settings
+from _source import first_sentence, settings
 from torch._dynamo.testing import CompileCounterWithBackend
 
 import tclab
@@ -55,7 +55,7 @@ def effective(name, entry, written):
     return f"{name} = {value!r}"
 
 
-variables, total, defaults = {}, 0, []
+variables, total, defaults, comments = {}, 0, [], []
 columns = ("name", "default", "environment", "PyTorch's comment", "at")
 for module_name, module in MODULES.items():
     source = settings(module)
@@ -67,6 +67,8 @@ for module_name, module in MODULES.items():
         words = ", ".join(read) or None, comment or None
         if found := effective(f"{module_name}.{name}", entry, written):
             defaults.append((found,))
+        if comment:
+            comments.append((f"{module_name}.{name} = {first_sentence(comment)}",))
         rows.append((name, typed(entry, written), *words, place))
         for variable in read:
             variables.setdefault(variable, (f"{module.__name__}.{name}", comment or None, place))
@@ -77,6 +79,7 @@ rows = [(variable, *rest) for variable, rest in sorted(variables.items())]
 columns = ("variable", "sets", "PyTorch's comment", "at")
 tclab.show(tclab.Table("Environment variables", "environment", columns, rows))
 tclab.show(tclab.Table("Defaults that this PyTorch starts with", "defaults", ("is",), defaults))
+tclab.show(tclab.Table("What PyTorch's comments say first", "comments", ("is",), comments))
 counts = [("settings", total), ("environment variables", len(rows))]
 tclab.show(tclab.Table("Counted", "counts", ("what", "number"), counts))
 

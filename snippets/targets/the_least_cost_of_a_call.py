@@ -1,4 +1,4 @@
-"""The least cost of a call, computed from shapes, beside what an H100 took.
+"""The least cost of a call, computed from shapes, beside what an H100 and an H200 took.
 
 Functions and whole models, forward and training, that were measured after the rule was made. *At
 least* is what a report says of a call: the launches on the host, the bytes at the memory's
@@ -6,7 +6,7 @@ bandwidth, the products at the GPU's rate. The bound was measured apart: launche
 busy for less than 60 % of a call or where CUDA graphs gain a quarter, else what the kernels that
 take most of the GPU's time do.
 """
-# tclab: reads=records/h100-torch2.11/floors*.json
+# tclab: reads=records/h100-torch2.11/floors*.json,records/h200-torch2.11/floors*.json
 
 import json
 from pathlib import Path
@@ -14,7 +14,8 @@ from pathlib import Path
 import tclab
 
 here = Path(__file__).resolve().parent
-places = (here, here.parents[1] / "records" / "h100-torch2.11")
+recorded = here.parents[1] / "records"
+places = (here, *(recorded / f"{gpu}-torch2.11" for gpu in ("h100", "h200")))
 
 
 def read(name):
@@ -24,7 +25,8 @@ def read(name):
 
 record, fresh = read("floors.json"), read("floors_fresh.json")
 rows = [*record["rows"], *read("floors_held_out.json")["rows"]]
-others, made = fresh["rows"], fresh["environment"]
+others = fresh["rows"]
+again = read("floors_again.json")
 
 
 def said(row):
@@ -59,17 +61,31 @@ assert len(close) == 5 and all(len(said(row)) == 2 for row in close)
 assert len(right(close)) == 4
 # claim: wrong-was-one
 assert {row["name"] for row in others} - {row["name"] for row in right(others)} == {"ResNeXt-50"}
+# claim: an-h200-ran-the-same-calls
+assert again["environment"]["gpu"] == "NVIDIA H200" and {e["name"] for e in again["rows"]} == names
+# claim: none-took-less-on-an-h200
+assert all(row["computed"]["seconds"] <= row["seconds"] for row in again["rows"])
+# claim: right-in-twenty-three-on-an-h200
+assert len(right(again["rows"])) == 23
 # claim: a-call-can-take-much-longer
 assert max(row["seconds"] / row["computed"]["seconds"] for row in [*rows, *others]) > 10
 
-caption = f"{made['gpu']}, {made['cpu']}, PyTorch {made['torch']}, {fresh['recorded']}"
 COLUMNS = ("call", "at least", "launches", "bytes", "products", "took", "GPU busy", "bound",
            "measured bound")  # fmt: skip
-tclab.show(tclab.Table(
-    title="The least cost of a call, and what it took", name="calls", columns=COLUMNS,
-    units=("", *["µs"] * 6, "", ""), formats=("", *[",.0f"] * 6, "", ""), caption=caption,
-    rows=[(row["name"],
-           *(1e6 * row["computed"][each] for each in ("seconds", "launches", "memory", "products")),
-           1e6 * row["seconds"], 1e6 * row["busy"], " or ".join(said(row)),
-           row["measured_bound"]) for row in others],
-))  # fmt: skip
+
+
+def show(record, name, title):
+    made = record["environment"]
+    caption = f"{made['gpu']}, {made['cpu']}, PyTorch {made['torch']}, {record['recorded']}"
+    tclab.show(tclab.Table(
+        title=title, name=name, columns=COLUMNS,
+        units=("", *["µs"] * 6, "", ""), formats=("", *[",.0f"] * 6, "", ""), caption=caption,
+        rows=[(row["name"],
+               *(1e6 * row["computed"][e] for e in ("seconds", "launches", "memory", "products")),
+               1e6 * row["seconds"], 1e6 * row["busy"], " or ".join(said(row)),
+               row["measured_bound"]) for row in record["rows"]],
+    ))  # fmt: skip
+
+
+show(fresh, "calls", "The least cost of a call, and what it took")
+show(again, "again", "The same calls on an H200")

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -104,3 +105,58 @@ def test_a_second_signal_kills_a_command_that_stays(tmp_path: Path, log: str) ->
     terminate(job)
     assert "the traces are in" in job.communicate(timeout=60)[1]
     assert job.returncode == 137
+
+
+def killed_group(job: subprocess.Popen[str]) -> None:
+    os.killpg(job.pid, signal.SIGTERM)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups of this kind")
+def test_a_signal_to_the_group_ends_the_program_and_what_it_started(
+    tmp_path: Path, log: str
+) -> None:
+    """As a scheduler ends a job: every process of the group gets the signal."""
+    starts = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+print(child.pid, flush=True)
+"""
+    job = start(tmp_path, sys.executable, "-c", starts + WAITING, log, "600")
+    assert job.stdout is not None
+    pids = [int(job.stdout.readline()) for _ in range(2)]
+    killed_group(job)
+    errors = job.communicate(timeout=60)[1]
+    assert job.returncode == 143
+    assert "1 process; 1 compile" in errors
+    for pid in pids:
+        assert has_ended(pid)
+
+
+def has_ended(pid: int) -> bool:
+    """Whether a process has ended; its parent may be gone and nobody may have asked for it."""
+    for _ in range(100):
+        try:
+            status = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return True
+        if status == "Z":
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limits of this kind")
+def test_a_limit_on_files_is_reached_while_the_page_is_written(tmp_path: Path, log: str) -> None:
+    """The disk's quota, or `ulimit -f`: an error in words, and no half page is left."""
+    output = tmp_path / "page.html"
+    limited = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)); "
+        "from tclab.__main__ import main; sys.argv[0] = 'tclab'; sys.exit(main())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", limited, "open", log, "-o", str(output)],
+        check=False, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(SRC)},
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr and "next: " in done.stderr
+    assert [each.name for each in tmp_path.iterdir()] == [LOG]

@@ -221,6 +221,39 @@ def test_a_kernel_is_compiled_as_it_was_launched(tmp_path: Path) -> None:
     assert "kernels compiled as they were launched" in page.text(job)
 
 
+#: A kernel that Inductor made from a template: its source has its configuration.
+TEMPLATE = (
+    SOURCE.partition("@triton_heuristics")[0]
+    + """
+@triton_heuristics.template(
+
+num_stages=3,
+num_warps=8,
+triton_meta={'signature': {'in_ptr0': '*fp32', 'out_ptr0': '*fp32'}, 'device': \
+DeviceProperties(type='cuda', index=0, multi_processor_count=132, cc=90, major=9, \
+regs_per_multiprocessor=65536, max_threads_per_multi_processor=2048, warp_size=32), \
+'constants': {}, 'configs': [{(0,): [['tt.divisibility', 16]], (1,): [['tt.divisibility', 16]]}]},
+inductor_meta={'kernel_name': 'triton_poi_fused_relu_0', 'autotune_local_cache': True},
+
+)
+@triton.jit
+def triton_poi_fused_relu_0(in_ptr0, out_ptr0):
+    BLOCK : tl.constexpr = 256
+    index = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr0 + (index), tl.load(in_ptr0 + (index)))
+"""
+)
+
+
+def test_a_template_s_kernel_needs_no_profile(tmp_path: Path) -> None:
+    pytest.importorskip("triton")
+    (chain,) = compiled(written(tmp_path, source=TEMPLATE, events=False)).machine_code
+    kernel, ptx = chain.panes[0], chain.panes[4]
+    assert isinstance(kernel, Kernel) and kernel.facts.configuration
+    assert kernel.facts.configuration.config == Config((), 8, 3)
+    assert ".reqntid 256" in ptx.code
+
+
 @pytest.mark.parametrize("name", ["a statement", "a call in the heuristic", "Python's open"])
 def test_a_refused_file_is_not_loaded(tmp_path: Path, name: str) -> None:
     pytest.importorskip("triton")

@@ -46,7 +46,7 @@ def whole_page():
 def test_every_artifact_kind_has_both_renderers():
     wanted = {k for k, c in model.KINDS.items() if issubclass(c, model.Artifact)}
     assert wanted == set(kinds.RENDERERS)
-    for module in kinds.RENDERERS.values():
+    for module in map(kinds.renderer, kinds.RENDERERS):
         assert callable(module.html) and callable(module.text)
     assert {a.kind for a in ARTIFACTS} == wanted, "each kind has one in artifacts_by_hand.py"
 

@@ -183,7 +183,8 @@ def test_a_default_is_a_change_only_where_both_versions_have_the_setting(tmp_pat
     assert listed == versions
     assert name_lists.changed_defaults(*listed.values()) == {"a.x": ("1", "3")}
     change = name_lists.Change(defaults, ("a.x = 3",), ("a.x = 1",))
-    assert name_lists.compare_names(*listed.values()) == [change]
+    commented = ({**each, name_lists.COMMENTS: frozenset({at})} for at, each in listed.items())
+    assert name_lists.compare_names(*commented) == [change]  # another comment is no change
     shown = str(name_changes.html(listed))
     assert "<code>a.x = 3</code>" in shown and "a.new" not in shown and "a.gone" not in shown
     assert "0 new names, 0 gone, 1 defaults changed" in shown
@@ -210,7 +211,7 @@ def test_the_installed_names_are_the_listed_ones(site: Path) -> None:
     built = {g["prefix"].rstrip("-"): {entry[0] for entry in g["entries"]} for g in groups}
     newest = Version.parse(_torch()).short
     for table, wanted in listed[newest].items():
-        if table == name_lists.DEFAULTS:
+        if table in (name_lists.DEFAULTS, name_lists.COMMENTS):
             continue  # no page shows them whole
         assert built[table] == wanted, f"make names ({table})"
 

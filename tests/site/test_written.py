@@ -51,17 +51,19 @@ def test_each_shown_table_is_written_beside_the_other_versions(shown: Lab, capsy
     assert name_lists.read_lists(folder)[here]["names"] == {"aten.sin", "aten.cos"}
 
 
-def test_the_defaults_of_the_settings_are_written_with_them(shown: Lab, capsys) -> None:
+def test_defaults_and_comments_of_the_settings_are_written_with_them(shown: Lab, capsys) -> None:
     page = shown.root / "docs" / "reference" / "index.md"
     page.write_text(PAGE.replace("reference/names", "reference/every_setting"), encoding="utf-8")
     code = f"""{SHOWN}
     tclab.show(tclab.Table("Defaults", "defaults", ("is",), [("dynamo.a = 8",)]))
+    tclab.show(tclab.Table("Comments", "comments", ("is",), [("dynamo.a = How often.",)]))
     """
     assert shown.run(shown.write("reference/every_setting", code))["reference/every_setting"].ok
     assert write_names.main() == 0
     here = machine.here().version.short
     written = name_lists.read_lists(shown.root / "docs" / name_lists.FOLDER)[here]
     assert written[name_lists.DEFAULTS] == {"dynamo.a = 8"}
+    assert written[name_lists.COMMENTS] == {"dynamo.a = How often."}
 
 
 @pytest.mark.parametrize(

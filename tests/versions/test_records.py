@@ -105,6 +105,15 @@ def test_the_same_record_has_no_difference_from_itself() -> None:
     assert not tables.memory(same).rows and not tables.breaks(same).rows
 
 
+def test_each_kernel_is_counted_once_by_why_it_differs() -> None:
+    old = [compiled("a/x", RANDOM, BODY.format("tl.sin(tmp_0)")), compiled("a/y", RANDOM)]
+    new = [compiled("a/x", OLD_RANDOM, BODY.format("tl.cos(tmp_0)")), compiled("a/y")]
+    ((*_, kernels, same, known, fused, unknown),) = tables.levels(step(old, new)).rows
+    assert (kernels, same, known, fused, unknown) == (3, 0, 1, 1, 1)
+    ((*_, kernels, same, known, fused, unknown),) = tables.levels(step(old, old)).rows
+    assert (kernels, same, known, fused, unknown) == (3, 3, 0, 0, 0)
+
+
 def test_a_buffer_that_is_only_renamed_before_it_was_normalised_is_no_difference() -> None:
     other = replace(kernel(RANDOM), text="e" * 16)
     new = replace(compiled("a/x"), snapshot=Snapshot(title="a/x", target="h200", kernels=(other,)))

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import webbrowser
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -120,6 +119,8 @@ def open_command(
     else:
         write_text(_FORMATS[format_](job), output)
     if open_ and output is not None:
+        import webbrowser  # slow to import
+
         webbrowser.open(output.resolve().as_uri())
     context.exit(status)
 

@@ -6,34 +6,27 @@ Text is coloured if the terminal has colours and NO_COLOR is not set.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
-import tempfile
 from collections.abc import Sequence
-from typing import Any, TextIO
-
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from typing import TYPE_CHECKING, TextIO
 
 from tclab.system import streams
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from tclab.cli.rich_console import FullPathConsole
 
 _PIPE_COLUMNS = 10_000  # the columns for a pipe, which does not wrap lines
 
 
-class _Console(Console):
-    """A console that prints complete paths, so that an editor can open them."""
-
-    def print(self, *objects: Any, **how: Any) -> None:
-        """Print the objects. In texts, ``<tmp>`` in a path is replaced by the real folder."""
-        super().print(*(_write_out_paths(o) if isinstance(o, str) else o for o in objects), **how)
-
-
-def console(*, stderr: bool = False) -> Console:
+def console(*, stderr: bool = False) -> FullPathConsole:
     """Return a console that wraps no lines in a pipe, and prints ``:name:`` unchanged."""
+    from tclab.cli.rich_console import FullPathConsole  # a page in a file is made without it
+
     stream = sys.stderr if stderr else streams.own_stdout()
-    return _Console(
+    return FullPathConsole(
         file=stream, highlight=False, soft_wrap=False, width=_choose_width(stream), emoji=False
     )
 
@@ -48,6 +41,8 @@ def _choose_width(stream: TextIO) -> int | None:
 
 def plain_table(*columns: str, right: Sequence[str] = ()) -> Table:
     """Return a table without frames, so that grep and cut can process it."""
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, justify="right" if column in right else "left", no_wrap=True)
@@ -61,6 +56,8 @@ def plural(count: int, noun: str) -> str:
 
 def _escape(text: str) -> str:
     """Escape text that can have names from a file: its markup and its control characters."""
+    from rich.markup import escape
+
     from tclab.render.escape import clean  # most commands print no error, and start faster
 
     return escape(clean(text))
@@ -78,20 +75,3 @@ def print_error(problem: object) -> None:
 def print_note(text: str) -> None:
     """Print a remark on stderr."""
     console(stderr=True).print(_escape(text), soft_wrap=True)
-
-
-# <tmp>/work/model.py:12
-_CLEANED_PATH = re.compile(r"<tmp>(/[^\s:<>\"',)]+)")
-
-
-def _write_out_paths(text: str) -> str:
-    """Write out the paths of files that exist below the folder for temporary files, so that an
-    editor opens them. Messages have ``<tmp>`` in place of the folder.
-    """
-    folder = tempfile.gettempdir()
-    return _CLEANED_PATH.sub(
-        lambda found: (
-            f"{escape(folder)}{found[1]}" if os.path.exists(folder + found[1]) else found[0]
-        ),
-        text,
-    )

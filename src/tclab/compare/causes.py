@@ -63,7 +63,7 @@ def find_causes(pairs: Iterable[KernelPair]) -> tuple[Cause, ...]:
     causes.
     """
     return _group_by_form(
-        (form, pair) for pair in _pair_leftovers(pairs) for form in differing_forms(pair)
+        (form, pair) for pair in pair_leftovers(pairs) for form in differing_forms(pair)
     )
 
 
@@ -152,7 +152,7 @@ def _build_flow(body: str, left_out: Form | None = None) -> Flow:
     return Flow(body, [(form.name, form.rule) for form in FORMS if form is not left_out])
 
 
-def _pair_leftovers(pairs: Iterable[KernelPair]) -> Iterator[KernelPair]:
+def pair_leftovers(pairs: Iterable[KernelPair]) -> Iterator[KernelPair]:
     """Yield the pairs, after pairing the kernels without a partner that compute the same."""
     both = [pair for pair in pairs if pair.old and pair.new]
     alone = [pair for pair in pairs if pair not in both]

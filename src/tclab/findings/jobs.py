@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import chain
 
 from tclab.findings import breaks, cuda_graphs, recompiles
+from tclab.findings.cache_keys import GPU_INDEX, describe_changes
 from tclab.findings.evidence import Evidence
 from tclab.findings.words import join_few
 from tclab.model import (
@@ -40,6 +41,10 @@ _KEEP_CACHE = (
     "in PyTorch's caches; not where a cache bypasses the graph. (Not tried.)"
 )
 _ONE_VALUE = "Start with one value of it wherever no other is wanted. (Not tried.)"
+_ONE_GPU = (
+    "Give each process one GPU by CUDA_VISIBLE_DEVICES: its index is 0 in each of them. (Not "
+    "tried.)"
+)
 _LAUNCH_LESS = (
     'mode="reduce-overhead" starts the kernels of a graph at once, where the host takes the time; '
     "not where the GPU waits for data, another process or a compile. (Not tried.)"
@@ -149,7 +154,8 @@ def _find_cache_misses(processes: Sequence[JobProcess]) -> Iterator[Finding]:
         most = max(seconds_of.values())
         cost = Cost(most, "s once", "measured") if most else NOT_KNOWN
         what = f"{join_few([*seconds_of])} {cause}"
-        yield Finding("cache-miss", what, cost=cost, actions=(_ONE_VALUE,), section="caches")
+        action = _ONE_GPU if cause.endswith(GPU_INDEX) else _ONE_VALUE
+        yield Finding("cache-miss", what, cost=cost, actions=(action,), section="caches")
 
 
 def _group_misses(process: JobProcess) -> dict[str, set[str]]:
@@ -157,8 +163,9 @@ def _group_misses(process: JobProcess) -> dict[str, set[str]]:
     causes: dict[str, set[str]] = defaultdict(set)
     for lookup in process.lookups:
         if lookup.changed:
-            parts = join_few([str(part) for part in lookup.changed])
-            cause = f"missed what {lookup.beside} has, since the key differs in {parts}"
+            changes = describe_changes(lookup.changed)
+            beside = "another rank" if changes == GPU_INDEX else lookup.beside
+            cause = f"missed what {beside} has, since the key differs in {changes}"
             causes[cause].add(lookup.compile_id)
     return causes
 
@@ -188,7 +195,8 @@ def _find_compile_time(processes: Sequence[JobProcess]) -> Iterator[Finding]:
 
 def _costliest_function(process: JobProcess) -> tuple[SourceLine | None, str]:
     """Return the line of the function that took the most seconds of compiling, and its share in
-    words. Returns (None, '') if the trace has no seconds of a function.
+    words. For a function of a library, the line is that of the job's own code that called it.
+    Returns (None, '') if the trace has no seconds of a function.
     """
     by_place: dict[SourceLine, list[JobCompile]] = defaultdict(list)
     for each in process.compiles:
@@ -199,11 +207,14 @@ def _costliest_function(process: JobProcess) -> tuple[SourceLine | None, str]:
     if place is None or not sums[place]:
         return None, ""
     group = by_place[place]
-    most = f"{format_seconds(sums[place])} of it {group[0].function}"
+    caller = process.callers.get(f"{place.file}:{group[0].function}")
+    where = f" ({place}), which this line calls," if caller else ""
+    most = f"{format_seconds(sums[place])} of it {group[0].function}{where}"
+    own = caller or place
     if sums[place] < _LARGE_SHARE * process.seconds:
-        return place, f" in {len(sums)} functions, at most {most}"
+        return own, f" in {len(sums)} functions, at most {most.removesuffix(',')}"
     compiles = "1 compile" if len(group) == 1 else f"{len(group)} compiles"
-    return place, f", {most} in {compiles}"
+    return own, f", {most} in {compiles}"
 
 
 def _always_misses(process: JobProcess) -> bool:
@@ -229,9 +240,13 @@ def _find_idle_gpu(job: Job) -> Iterator[Finding]:
         f"{format_seconds(profile.span)}{others * (len(idle) > 1)}; the longest gap, "
         f"{format_seconds(profile.gap)}, is between {between}",
         cost=Cost(waits, "s of the profile", "measured"),
-        actions=(_LAUNCH_LESS,),
+        actions=() if profile.replays or _asks_for_graphs(job) else (_LAUNCH_LESS,),
         section="kernels",
     )
+
+
+def _asks_for_graphs(job: Job) -> bool:
+    return any(process.cuda_graph_skips for process in job.processes)
 
 
 def _cut(text: str, most_characters: int) -> str:

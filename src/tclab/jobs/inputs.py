@@ -22,6 +22,8 @@ from tclab.errors import BadRequest
 _MAKE_TRACE = "run the job with TORCH_TRACE=FOLDER set, and open that folder"
 # V1126 03:02:44.762000 600 torch/_dynamo/utils.py:2126] {"chromium_event": {}, "frame_id": 0}
 _HEADER = re.compile(r"^[VIWEC]\d{4} .*?\] ?\{", re.MULTILINE)
+# dedicated_log_torch_trace_rank_0_4n2ziqx2.log.gz
+_RANK = re.compile(r"dedicated_log_torch_trace_rank_(?P<rank>\d{1,9})(?:_\w+)?\.log(?:\.gz)?")
 #: If the beginning of a log was cut off, the first record is searched for in this number of
 #: characters.
 _MOST_SEARCHED = 2**22
@@ -135,6 +137,12 @@ def detect_kind(text: IO[str]) -> str:
     if _HEADER.match(first.lstrip()):
         return "trace"
     return "profile" if first.lstrip().startswith("{") else ""
+
+
+def rank_in_name(name: str) -> int | None:
+    """Return the rank in a file name that PyTorch chose; None for another name."""
+    match = _RANK.fullmatch(name.rpartition("/")[2])
+    return int(match["rank"]) if match else None
 
 
 def no_trace(path: Path) -> BadRequest:

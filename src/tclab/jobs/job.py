@@ -149,18 +149,24 @@ def _rank_key(process: ReadProcess) -> int:
 
 
 def _describe_differences(processes: Sequence[JobProcess]) -> Iterator[str]:
-    """Yield a sentence for each group of ranks whose compiles differ from those of the first group.
-    The sentence says which step is the first that differs.
+    """Yield a sentence for each step in which a group of ranks is the first time unlike the first
+    group of ranks.
+    """
+    first, *others = ranks.group_equal(_list_ranks(processes)) or [[]]
+    for group in others:
+        label, *others_alike = map(process_label, group)
+        names = f"{label}, like {', '.join(others_alike)}," if others_alike else label
+        for one, two in ranks.find_differences(first[0], group[0]):
+            where = f"where rank {first[0].rank} {one or 'is done'}"
+            yield f"{names} {two or 'does nothing more'}, {where}"
+
+
+def _list_ranks(processes: Sequence[JobProcess]) -> list[JobProcess]:
+    """Return the processes with a rank; [] if a rank occurs twice, since these are several runs and
+    not one job.
     """
     of_ranks = [each for each in processes if each.rank is not None]
-    # if a rank occurs twice, these are several runs and not one job
-    if len({each.rank for each in of_ranks}) < len(of_ranks):
-        return
-    first, *others = ranks.group_equal(of_ranks) or [[]]
-    for group in others:
-        one, two = ranks.first_difference(first[0], group[0])
-        names = ", ".join(map(process_label, group))
-        yield f"{names} {two or 'does nothing more'}, where rank {first[0].rank} {one or 'is done'}"
+    return of_ranks if len({each.rank for each in of_ranks}) == len(of_ranks) else []
 
 
 def _remarks(
@@ -168,6 +174,11 @@ def _remarks(
 ) -> Iterator[str]:
     yield from read.others
     for profile in profiles:
+        if profile.replays:
+            yield (
+                f"{profile.name}: CUDA graphs launched: {profile.replays:,}; their kernels have no "
+                "launch of their own, and are joined by name to a graph that alone has it"
+            )
         if profile.unread:
             yield f"{profile.name}: {profile.unread:,} events not read: not in the profiler's form"
     for process in processes:
@@ -178,6 +189,7 @@ def _remarks(
         yield f"no trace of rank {', '.join(map(str, missing))}"
     apart = [note for folder in read.folders for note in _note_separate_runs(folder)]
     yield from apart
+    yield from ranks.compare_caches(_list_ranks(processes))
     for rank, number in Counter(known).items():
         if number > 1 and not apart:
             yield f"{number} traces of rank {rank}: more than one job, or one that began again"
@@ -187,8 +199,15 @@ def _remarks(
 
 def _note_separate_runs(folder: Sequence[ReadProcess]) -> Iterator[str]:
     """Yield a remark if some processes of a folder had written their last record before all others
-    wrote their first.
+    wrote their first, and another one if different programs wrote the traces. The ranks of one job
+    can compile one after the other.
     """
+    programs = {each.program: each.process.name for each in folder if each.program}
+    if len(programs) > 1:
+        names = ", ".join(f"{program} ({name})" for program, name in sorted(programs.items()))
+        yield f"{len(programs)} programs wrote the traces of one folder: {names}"
+    if len(folder) > 1 and len(_list_ranks([each.process for each in folder])) == len(folder):
+        return
     timed = sorted((p for p in folder if p.began <= p.ended), key=lambda process: process.began)
     ends = list(accumulate((process.ended for process in timed), max))
     later = [n for n in range(1, len(timed)) if timed[n].began > ends[n - 1]]

@@ -35,6 +35,14 @@ _MOST_KERNELS = 20
 # # NVIDIA H200 : 2
 _DEVICE = re.compile(r"^# GPU Hardware Info: \n# (?P<device>[^\n]+?) : \d+", re.MULTILINE)
 # 'device': DeviceProperties(type='cuda', index=0, multi_processor_count=132, cc=90, major=9
+# @triton_heuristics.template(
+#
+# num_stages=4,
+# num_warps=8,
+_TEMPLATE = re.compile(
+    r"^@triton_heuristics\.template\(\s+num_stages=(?P<stages>\d{1,9}),\s+num_warps=(?P<warps>\d{1,9}),",
+    re.MULTILINE,
+)
 _CAPABILITY = re.compile(r"DeviceProperties\(type='cuda',[^)]*?\bcc=(\d+)")
 
 
@@ -68,8 +76,10 @@ def compile_launched(
 ) -> tuple[list[Chain], list[str]]:
     """Return the stages of each kernel that has one of the `wanted` texts in its name, and remarks
     on those that are not compiled. `launched` maps the name of a kernel's file to its configuration
-    in a profile. Raises BadRequest if there is no such kernel, or if Triton is not installed.
+    in a profile; a template's configuration is in its source. Raises BadRequest if there is no such
+    kernel, or if Triton is not installed.
     """
+    launched = {**_read_template_configurations(sources), **launched}
     named = [each for each in sources if any(text in each.name for text in wanted)]
     found = list({each.file: each for each in named if each.file in launched}.values())
     if not found:
@@ -86,6 +96,12 @@ def compile_launched(
     if (number := len(found) - _MOST_KERNELS) > 0:
         remarks.append(f"--stages: {number} kernels after the first {_MOST_KERNELS} are left out")
     return chains, remarks
+
+
+def _read_template_configurations(sources: Sequence[KernelSource]) -> dict[str, Config]:
+    """Map the file of each kernel that was made from a template to its configuration."""
+    found = ((each.file, _TEMPLATE.search(each.source)) for each in sources)
+    return {file: Config((), int(m["warps"]), int(m["stages"])) for file, m in found if m}
 
 
 def _read_chain(data: Any) -> Chain:

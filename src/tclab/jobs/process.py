@@ -21,8 +21,11 @@ from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
 from tclab.capturing.trace.records import Log
 from tclab.compare.identity import identify_stages
+from tclab.jobs.cuda_graphs import STATIC, infer_skips
 from tclab.jobs.graphs import read_graphs
+from tclab.jobs.inputs import rank_in_name
 from tclab.jobs.machine_code import KernelSource, read_sources
+from tclab.jobs.schedules import read_collectives, read_executed, read_tensors
 from tclab.jobs.stages import read_stages
 from tclab.model import (
     CacheLookup,
@@ -57,6 +60,7 @@ class ReadProcess:
     """A process, and the parts of the key of each of its look-ups, in the order of the look-ups.
     `stages` are those of its compiles, and `sources` those of its Triton kernels, if they were
     asked for. `began` and `ended` are the times of its first and last record, as in the log.
+    `program` is the file of the program that ran, or '' if the trace does not name it.
     """
 
     process: JobProcess
@@ -65,6 +69,7 @@ class ReadProcess:
     sources: tuple[KernelSource, ...] = ()
     began: str = ""
     ended: str = ""
+    program: str = ""
 
 
 def read_process(
@@ -83,10 +88,11 @@ def read_process(
     trace, torch = log.trace, _read_version(log.trace)
     lookups = list(_read_lookups(trace))
     graphs = list(read_graphs(trace, [lookup for lookup, _ in lookups]))
+    callers = library_callers(trace)
     return ReadProcess(
         JobProcess(
             name=name,
-            rank=log.rank,
+            rank=log.rank if (of_file := rank_in_name(name)) is None else of_file,
             torch=torch,
             compiles=tuple(_read_compiles(trace)),
             breaks=read_breaks(trace),
@@ -94,10 +100,12 @@ def read_process(
             graphs=tuple(each.graph for each in graphs),
             lookups=tuple(lookup for lookup, _ in lookups),
             compile_time=compile_time,
-            cuda_graph_skips=cuda_graph_skips(trace),
-            collectives=tuple(e.payload for e in trace.select("inductor_collective_schedule")),
+            cuda_graph_skips=(*cuda_graph_skips(trace), *infer_skips(graphs, lookups, callers)),
+            collectives=tuple(read_collectives(trace)),
+            executed=tuple(read_executed(trace)),
+            tensors=tuple(read_tensors(trace)),
             frameworks=tuple(title for key, title in _FRAMEWORKS.items() if log.counts[key]),
-            callers=library_callers(trace),
+            callers=callers,
             records=sum(log.counts.values()),
             unread=dict(log.unread),
             snapshot=_take_snapshot(trace, torch) if snapshot else Snapshot(),
@@ -107,7 +115,14 @@ def read_process(
         tuple(read_sources(trace, graphs)) if sources else (),
         log.began,
         log.ended,
+        _read_program(trace),
     )
+
+
+def _read_program(trace: Trace) -> str:
+    stacks = (event.data["stack"] for event in trace.select(names.START))
+    first = (stack[0] for stack in stacks if stack and stack[0]["name"] == "<module>")
+    return next((scrub(f["filename"]) for f in first if not is_library_file(f["filename"])), "")
 
 
 def _take_snapshot(trace: Trace, torch: str) -> Snapshot:
@@ -181,4 +196,5 @@ def _read_parts(components: object) -> Iterator[tuple[str, tuple[str, str]]]:
     if isinstance(components, list):
         for component in components:
             if match := _PART.match(str(component)):
-                yield match["name"], (match["digest"], match["value"][:_MOST_CHARACTERS])
+                most = None if match["name"] == STATIC else _MOST_CHARACTERS
+                yield match["name"], (match["digest"], match["value"][:most])

@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tclab.capturing.read.frames import printed_stack
 from tclab.jobs.inputs import Profile
-from tclab.model import Config, DeviceKernel, DeviceProfile, JobGraph, JobProcess
+from tclab.model import Config, DeviceKernel, DeviceProfile, JobGraph, JobProcess, SourceLine
 
 Event = Mapping[str, Any]
 
@@ -46,6 +47,7 @@ class _Sum:
     times: int = 0
     seconds: float = 0.0
     category: str = ""
+    lines: tuple[SourceLine, ...] = ()  # from PyTorch 2.14 on, its trace handler can write them
 
 
 def read_kernels(profile: Profile, processes: Sequence[JobProcess]) -> DeviceProfile:
@@ -63,6 +65,7 @@ def read_kernels(profile: Profile, processes: Sequence[JobProcess]) -> DevicePro
         total.times += 1
         total.seconds += event["dur"] * _SECONDS
         total.category = event["cat"]
+        total.lines = total.lines or tuple(_read_stack(event))
     own = [each for each in processes if each.rank == profile.rank is not None]
     graphs = _Graphs.from_processes(own or processes).with_keys_of(launches.values())
     kernels = [graphs.join(name, launch, total) for (name, launch), total in sums.items()]
@@ -72,7 +75,15 @@ def read_kernels(profile: Profile, processes: Sequence[JobProcess]) -> DevicePro
         kernels=tuple(_merge(kernels)),
         rank=profile.rank,
         unread=profile.unread + len(on_device) - len(device),
+        replays=sum(event.get("name") == "cudaGraphLaunch" for event in profile.events),
     )
+
+
+def _read_stack(event: Event) -> Iterator[SourceLine]:
+    """Yield the lines that PyTorch's trace handler of 2.14 wrote beside a kernel, each once."""
+    stacks = _arguments(event).get("stack")
+    texts = map(str, stacks) if isinstance(stacks, list) else ()
+    yield from dict.fromkeys(line for text in texts for line in printed_stack(text)[-1:])
 
 
 def read_configurations(profile: Profile) -> dict[str, Config]:
@@ -198,7 +209,8 @@ class _Graphs:
 
     def join(self, name: str, launch: _Launch, total: _Sum) -> DeviceKernel:
         """Return the kernel with its graph, if the graph is known."""
-        kernel = DeviceKernel(name, total.times, total.seconds, configuration=launch.configuration)
+        kernel = DeviceKernel(name, total.times, total.seconds, lines=total.lines)
+        kernel = replace(kernel, configuration=launch.configuration)
         graph = self._graph(name, launch)
         origin = ""
         if launch.file or (graph and name in graph.kernels):
@@ -215,7 +227,7 @@ class _Graphs:
             origin=origin,
             compile_id=graph.compile_id,
             direction=graph.direction,
-            lines=graph.kernels.get(own_name, ()),
+            lines=graph.kernels.get(own_name, ()) or kernel.lines,
         )
 
     def _graph(self, name: str, launch: _Launch) -> JobGraph | None:

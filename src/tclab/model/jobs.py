@@ -101,8 +101,10 @@ class JobGraph:
 class JobProcess:
     """One process of a job, read from its trace `name`. `rank` is None outside of
     torch.distributed. `records` counts the records that were read, and `unread` maps a reason to
-    the number of records that could not be read. `collectives` are the schedules of the graphs that
-    communicate; `frameworks` are the libraries that added records of their own. `callers` maps a
+    the number of records that could not be read. `collectives` are the collectives in the order of
+    each graph's schedule, `executed` the graphs in the order in which they ran, and `tensors` the
+    tensors that each graph makes, as far as the trace has these; each begins with a compile id.
+    `frameworks` are the libraries that added records of their own. `callers` maps a
     compiled function of a library, ``file:function``, to the line of the job's own code that called
     it. `snapshot` holds the identities of all its compiles; it is empty unless it was asked for.
     """
@@ -119,6 +121,8 @@ class JobProcess:
     compile_time: CompileTime = field(default_factory=CompileTime)
     cuda_graph_skips: tuple[str, ...] = ()
     collectives: tuple[str, ...] = ()
+    executed: tuple[str, ...] = ()
+    tensors: tuple[str, ...] = ()
     frameworks: tuple[str, ...] = ()
     callers: Mapping[str, SourceLine] = field(default_factory=dict)
     records: int = 0
@@ -163,13 +167,18 @@ class DeviceKernel:
 
 _ANONYMOUS = "(anonymous namespace)::"
 _TEMPLATE = re.compile(r"<[^<>]*>")
+# void cutlass::Kernel2<cutlass_80_simt_sgemm_64x64_8x5_nn_align1>(cutlass_80_…::Params)
+_CUTLASS = re.compile(r"void cutlass::Kernel\d?<(?P<kernel>\w+)>\(")
 _OPERATOR = re.compile(r"operator\s*(?:\(\)|[<>=!+*/-]+)")
 
 
 def short_kernel_name(name: str) -> str:
     """Return the name of a C++ kernel without namespaces, template arguments and parameters:
-    ``multi_tensor_apply_kernel``. Other names stay.
+    ``multi_tensor_apply_kernel``. A kernel of CUTLASS has the name of its template argument. Other
+    names stay.
     """
+    if match := _CUTLASS.match(name):
+        return match["kernel"]
     # std::enable_if<(((8)>(0)))&&vllm::_typeConvert<c10::BFloat16>::exists, void>::type …
     text = _OPERATOR.sub("operator", name.replace(_ANONYMOUS, "").replace(")>(", ")("))
     while (shorter := _TEMPLATE.sub("", text)) != text:
@@ -186,7 +195,8 @@ class DeviceProfile:
     the first kernel to the end of the last one, and `busy` is the part of these seconds in which a
     kernel ran. `gap` is the longest time in seconds without a kernel, which lies between the two
     kernels `gap_between`. `rank` is the rank of the profiled process; None outside of
-    torch.distributed. `unread` counts the events that are not in the profiler's form.
+    torch.distributed. `unread` counts the events that are not in the profiler's form, and `replays`
+    the launches of CUDA graphs.
     """
 
     kind: ClassVar[str]
@@ -198,6 +208,7 @@ class DeviceProfile:
     gap_between: tuple[str, ...] = ()
     rank: int | None = None
     unread: int = 0
+    replays: int = 0
 
     @property
     def seconds(self) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -53,7 +52,9 @@ class ModeTimes:
     @property
     def median(self) -> float:
         """The median of the rounds in seconds."""
-        return statistics.median(self.rounds)
+        from statistics import median  # it is slow to import, and reading a job needs none
+
+        return median(self.rounds)
 
 
 @kind("graph-run")
@@ -124,7 +125,9 @@ class Measurement:
         """
         assert self.eager is not None
         ratios = sorted(e / m for e, m in zip(self.eager.rounds, mode.rounds))
-        return ratios[1], statistics.median(ratios), ratios[-2]
+        from statistics import median
+
+        return ratios[1], median(ratios), ratios[-2]
 
     def verdict(self, mode: ModeTimes) -> str:
         """Return FASTER or SLOWER if all rounds but one agree, SAME if they are close to eager's,

@@ -11,8 +11,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from importlib import metadata
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,7 +51,7 @@ __all__ = [
     "version",
 ]
 
-_ASSETS = files(__name__) / "assets"
+_ASSETS = Path(__file__).with_name("assets")
 
 #: Scripts and style sheets that a page with outputs needs: each name → the files that it consists
 #: of, in order.
@@ -211,6 +209,8 @@ def _source_files() -> list[Path]:
 
 
 def _installed_version(package: str) -> str:
+    from importlib import metadata  # it is slow to import, and few pages need it
+
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

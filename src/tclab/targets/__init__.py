@@ -7,7 +7,6 @@ from a file. Only the standard library is used here.
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import replace
 
@@ -92,6 +91,8 @@ _AMD_NEXT_STEP = (
 
 
 def _suggest_targets(key: str) -> str:
-    near = difflib.get_close_matches(key, names(), n=3, cutoff=0.5)
+    from difflib import get_close_matches  # slow to import
+
+    near = get_close_matches(key, names(), n=3, cutoff=0.5)
     nearest = f"did you mean {' or '.join(near)}? " if near else ""
     return f"{nearest}Known targets: {', '.join(names())}"

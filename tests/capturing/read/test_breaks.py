@@ -177,6 +177,27 @@ def test_a_skipped_frame_says_why():
     assert b.reason.endswith("frame skipped: graph break in loop")
 
 
+class Solver:
+    def __init__(self, t):
+        self.t = t
+
+    def run(self, t):
+        if t.sum() > 0:
+            return t + self.t
+        return t - 1
+
+
+def calls_a_method_that_breaks(t):
+    return Solver(t * 2).run(t) * 3
+
+
+def test_a_frame_is_skipped_once_for_the_break_of_its_last_attempt():
+    called, skips = run(calls_a_method_that_breaks, [(torch.ones(3),)]).breaks
+    assert (called.skipped, called.gb_type) == (False, "Data-dependent branching")
+    assert (skips.skipped, skips.gb_type) == (True, "Reconstruction failure")
+    assert [s.function for s in skips.stack] == ["calls_a_method_that_breaks"]
+
+
 def test_a_break_in_an_inlined_function_counts_for_each_call_of_it():
     c = run(calls_twice)
     assert len(c.breaks) == 2

@@ -41,6 +41,7 @@ OPERATIONS = ("tl", "triton_helpers", "libdevice", "tl_math")
 _REFUSED = frozenset({"inline_asm_elementwise", "extern_elementwise", "static_print", "call"})
 _HEURISTICS = frozenset({
     *("pointwise", "reduction", "persistent_reduction", "cooperative_reduction", "split_scan"),
+    "template",
 })  # fmt: skip
 _ENUMS = ("AutotuneHint", "ReductionHint", "TileHint")
 #: Python's own functions that Triton knows, and the attributes of a kernel's values.

@@ -54,12 +54,12 @@ def read_breaks(trace: Trace) -> Breaks:
     """Return all graph breaks, and the number of graphs without those of recompiles."""
     frames = frames_by_compile(trace)
     failed = failed_compiles(trace)
+    reasons = _list_reasons(trace)
+    last = {event.compile_id: _kind(event) for event in reasons}  # of a compile's attempts
     distinct: list[tuple[str, Break]] = []  # the frame's number, the break
-    for event in _list_reasons(trace):
-        new = (
-            event.frame,
-            _read_break(event, frames.get(event.compile_id), event.compile_id in failed),
-        )
+    for event in reasons:
+        has_failed = event.compile_id in failed and _kind(event) == last[event.compile_id]
+        new = event.frame, _read_break(event, frames.get(event.compile_id), has_failed)
         if not any(_is_repeat(new, old) for old in distinct):
             distinct.append(new)
     announced = [break_ for _, break_ in distinct]
@@ -67,6 +67,11 @@ def read_breaks(trace: Trace) -> Breaks:
     graphs = len({e.frame for e in compiled})
     all_breaks = (*announced, *_breaks_without_reason(trace, frames, failed))
     return Breaks("Graph breaks", "breaks", all_breaks, graphs)
+
+
+def _kind(event: Event[object]) -> str:
+    """Return the kind of break of an event. The last kind of a failed compile skips the frame."""
+    return _headline(event.payload.partition(_STACK)[0])
 
 
 def runs_at_breaks(trace: Trace) -> dict[str, int]:

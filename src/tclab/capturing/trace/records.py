@@ -37,7 +37,8 @@ _READ = frozenset({
     *("dynamo_graph_break_reason", "recompile_reasons", "dynamo_cpp_guards_str"),
     *("fx_graph_cache_hit", "fx_graph_cache_miss", "fx_graph_cache_bypass"),
     *("aotautograd_cache_hit", "aotautograd_cache_miss", "aotautograd_cache_bypass"),
-    *("inductor_collective_schedule", "fx_graph_runnable", "after_post_grad_graph"),
+    *("inductor_collective_schedule", "inductor_runtime_and_tensor_meta", "graph_execution"),
+    *("fx_graph_runnable", "after_post_grad_graph"),
     *("vllm_compilation_config", "vllm_piecewise_compile_start", "torch_version"),
 })  # fmt: skip
 #: AOTAutograd's graphs. Only the stages and the snapshot of a compile need them.

@@ -8,10 +8,11 @@ from dataclasses import replace
 from itertools import chain
 
 from tclab import render
-from tclab.model import Job, Table
-from tclab.render import kinds, parts, standalone
+from tclab.model import DeviceProfile, Job, Table
+from tclab.render import parts, standalone
 from tclab.render.escape import NOTHING, Html, clean, esc, join, tag
 from tclab.render.job import breaks, stages, tables, words
+from tclab.render.kinds import table as drawn_table
 from tclab.render.options import Options
 from tclab.render.report import findings
 
@@ -116,7 +117,7 @@ def _sections(job: Job, folds: Html, links: Mapping[str, str]) -> Iterator[tuple
         numbered = ((options.for_part(name, n), table) for n, table in enumerate(pieces))
         return join(_draw(table, own, links) for own, table in numbered if table.rows)
 
-    yield "kernels", "What the GPU ran", draw("kernels", *map(tables.kernels, job.profiles))
+    yield "kernels", "What the GPU ran", draw("kernels", *map(tables.kernels, _with_kernels(job)))
     own, others = (tables.compiles(of, own=own) for own in (True, False))
     yield (
         "compiles",
@@ -162,7 +163,7 @@ def _mark_folded(table: Table, folded: bool) -> Table:
 
 
 def _draw(table: Table, options: Options, links: Mapping[str, str]) -> Html:
-    drawn = kinds.table.html(table, replace(options, fold=False), links=links)
+    drawn = drawn_table.html(table, replace(options, fold=False), links=links)
     box = tag("div", drawn, class_="tclab")
     return parts.fold(table.title, box) if table.name.startswith(_FOLDED_PREFIX) else box
 
@@ -175,7 +176,7 @@ def text(job: Job) -> str:
     )
     if more := len(job.findings) - _MOST_FINDINGS:
         lines += [f"and {parts.count(more, 'more finding')}"] if more > 0 else []
-    for profile in job.profiles:
+    for profile in _with_kernels(job):
         lines += ["", render.text(_first_rows(tables.kernels(profile)))]
     if job.machine_code:
         lines += ["", render.text(tables.machine_code(job.machine_code))]
@@ -188,6 +189,11 @@ def text(job: Job) -> str:
             [f"and {more} more remarks"] if (more := len(job.remarks) - _MOST_REMARKS) > 0 else []
         )
     return clean("\n".join(lines)) + "\n"
+
+
+def _with_kernels(job: Job) -> list[DeviceProfile]:
+    """Return the profiles with something that a GPU ran."""
+    return [profile for profile in job.profiles if profile.kernels]
 
 
 def _first_rows(table: Table) -> Table:

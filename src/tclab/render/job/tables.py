@@ -12,6 +12,7 @@ from typing import TypeVar
 from tclab.model import (
     CacheLookup,
     Chain,
+    DeviceKernel,
     DeviceProfile,
     Job,
     JobCompile,
@@ -149,14 +150,20 @@ def _reason_text(lookup: CacheLookup) -> str:
 
 
 def kernels(profile: DeviceProfile) -> Table:
-    """Return a table of the kernels of a profile, the longest time first."""
+    """Return a table of the kernels of a profile, the longest time first. Kernels that differ only
+    in what their short names leave out are one row.
+    """
     whole = profile.seconds or 1.0
-    rows = [
-        (short_kernel_name(each.name), _lines_text(each.lines), each.seconds * 1e6,
-         100 * each.seconds / whole, each.times, each.origin or None, each.compile_id or None,
-         each.direction or None, each.configuration or None)
-        for each in profile.kernels
-    ]  # fmt: skip
+    alike: dict[tuple[str | None, ...], list[DeviceKernel]] = defaultdict(list)
+    for each in profile.kernels:
+        place = each.origin, each.compile_id, each.direction, each.configuration
+        shown = (short_kernel_name(each.name), _lines_text(each.lines), *(p or None for p in place))
+        alike[shown].append(each)
+    rows: list[tuple[str | float | None, ...]] = []
+    for (name, lines, *others), group in alike.items():
+        seconds, times = sum(each.seconds for each in group), sum(each.times for each in group)
+        rows.append((name, lines, seconds * 1e6, 100 * seconds / whole, times, *others))
+    rows.sort(key=lambda row: -float(row[2] or 0))
     launches = sum(kernel.times for kernel in profile.kernels)
     table = Table(
         f"kernels of {profile.name}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tclab.model import Job, format_seconds
+from tclab.model import DeviceProfile, Job, format_seconds
 from tclab.render.parts import count
 
 NOTHING_FOUND = "Nothing to act on was found."
@@ -30,9 +30,12 @@ def summary(job: Job) -> str:
         pieces.append(
             count(sum(len(each.recompiles.recompiles) for each in job.processes), "recompile")
         )
-    pieces += [
-        f"{profile.name}: {count(sum(k.times for k in profile.kernels), 'kernel')} in "
-        f"{format_seconds(profile.seconds)} of the GPU"
-        for profile in job.profiles
-    ]
+    pieces += map(_describe_profile, job.profiles)
     return "; ".join(pieces) + "."
+
+
+def _describe_profile(profile: DeviceProfile) -> str:
+    if not profile.kernels:
+        return f"{profile.name}: nothing that a GPU ran"
+    kernels = count(sum(kernel.times for kernel in profile.kernels), "kernel")
+    return f"{profile.name}: {kernels} in {format_seconds(profile.seconds)} of the GPU"

@@ -2,32 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
 
 from tclab.errors import TclabError
-from tclab.render.kinds import (
-    annotated,
-    breaks,
-    candidates,
-    chain,
-    chart,
-    diff,
-    fusion,
-    graph,
-    guards,
-    kernel,
-    levels,
-    listing,
-    memory,
-    partition,
-    plain,
-    recompiles,
-    replay,
-    report,
-    steps,
-    symbols,
-    table,
-)
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -36,29 +14,35 @@ if TYPE_CHECKING:
     from tclab.render.escape import Html
     from tclab.render.options import Options
 
-RENDERERS: dict[str, ModuleType] = {
-    "annotated": annotated,
-    "breaks": breaks,
-    "candidates": candidates,
-    "chain": chain,
-    "chart": chart,
-    "diff": diff,
-    "fusion-pairs": fusion,
-    "graph": graph,
-    "guards": guards,
-    "kernel": kernel,
-    "levels": levels,
-    "listing": listing,
-    "memory": memory,
-    "partition": partition,
-    "recompiles": recompiles,
-    "replay": replay,
-    "report": report,
-    "steps": steps,
-    "symbols": symbols,
-    "table": table,
-    "text": plain,
+#: Kind → the name of its module, which is imported when an artifact of this kind is drawn.
+RENDERERS: dict[str, str] = {
+    "annotated": "annotated",
+    "breaks": "breaks",
+    "candidates": "candidates",
+    "chain": "chain",
+    "chart": "chart",
+    "diff": "diff",
+    "fusion-pairs": "fusion",
+    "graph": "graph",
+    "guards": "guards",
+    "kernel": "kernel",
+    "levels": "levels",
+    "listing": "listing",
+    "memory": "memory",
+    "partition": "partition",
+    "recompiles": "recompiles",
+    "replay": "replay",
+    "report": "report",
+    "steps": "steps",
+    "symbols": "symbols",
+    "table": "table",
+    "text": "plain",
 }
+
+
+def renderer(kind: str) -> ModuleType:
+    """Return the module that draws artifacts of a kind."""
+    return importlib.import_module(f"{__name__}.{RENDERERS[kind]}")
 
 
 def _renderer(artifact: Artifact) -> ModuleType:
@@ -68,7 +52,7 @@ def _renderer(artifact: Artifact) -> ModuleType:
         raise TclabError(
             "tclab.render", cause, "add a module to render/kinds/ and name it in its __init__.py"
         )
-    return RENDERERS[kind]
+    return renderer(kind)
 
 
 def html(artifact: Artifact, options: Options) -> Html:

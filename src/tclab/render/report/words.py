@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tclab.model import BOUNDS, SAME, SLOWER, UNSTEADY, format_seconds, needs_unlikely
-from tclab.render import parts, stamp
+from tclab.render import parts
 from tclab.render.escape import one_line
+from tclab.render.stamp import provenance_texts as describe_provenance
 
 if TYPE_CHECKING:
     from tclab.model import Agreement, CallCost, Measurement, ModeTimes, Report
@@ -23,7 +24,7 @@ def provenance_texts(report: Report) -> list[str]:
     if not report.provenance.torch:
         return []
     target = [f"code for {report.target}"] if report.target else []
-    return [*target, *stamp.provenance_texts(report.provenance)]
+    return [*target, *describe_provenance(report.provenance)]
 
 
 def calls_text(report: Report) -> str:

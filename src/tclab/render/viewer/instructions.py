@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tclab.render.opcodes import find_opcode
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tclab.model import Listing
 
-_DATA = files(__package__) / "instructions.json"
+_DATA = Path(__file__).with_name("instructions.json")
 
 #: The stages whose instructions are explained.
 _STAGES = ("ptx", "sass")

@@ -21,6 +21,8 @@ FOLDER = "reference/names"
 
 #: The table of the settings' defaults: its names are such as ``dynamo.recompile_limit = 8``.
 DEFAULTS = "defaults"
+#: The table of the settings' comments: its names are such as ``dynamo.verbose = Print …``.
+COMMENTS = "comments"
 
 NamesByTable = Mapping[str, frozenset[str]]  # table → names
 NamesByVersion = Mapping[str, NamesByTable]  # version → its names
@@ -64,9 +66,9 @@ def write_lists(folder: Path, names_by_version: NamesByVersion) -> None:
 
 def compare_names(before: NamesByTable, after: NamesByTable) -> list[Change]:
     """Return the changes of all tables in `after`; a table that is only in `before` was not
-    collected again. A default is a change only where both have the setting.
+    collected again. A default is a change only where both have the setting; a comment is none.
     """
-    tables = {name: names for name, names in after.items() if name != DEFAULTS}
+    tables = {name: names for name, names in after.items() if name not in (DEFAULTS, COMMENTS)}
     moved = changed_defaults(before, after)
     old, new = (tuple(f"{name} = {pair[i]}" for name, pair in moved.items()) for i in (0, 1))
     return _find_differences(before, tables) + ([Change(DEFAULTS, new, old)] if moved else [])

@@ -7,13 +7,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from tclab.compare.causes import Cause, join_causes
-from tclab.compare.forms import UNNAMED
+from tclab.compare.causes import Cause, differing_forms, join_causes, pair_leftovers
+from tclab.compare.forms import FUSED, UNNAMED
 from tclab.compare.pairs import KernelPair
 from tclab.model import Problem, Report
 from tclab.site.versions.records import Compile, VersionRecord
 from tclab.upgrade.captures import ExplainResult
 from tclab.upgrade.stages import Side, Upgrade
+
+SAME, KNOWN = "the same", "cause known"
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,12 @@ class Part:
 
     @cached_property
     def kernels(self) -> tuple[KernelPair, ...]:
-        """The kernels of all pairs, matched between the two versions."""
-        return tuple(pair for each in self.pairs for pair in each.upgrade.comparison.pairs)
+        """The kernels of all pairs, matched between the two versions as for their causes."""
+        return tuple(
+            kernels
+            for each in self.pairs
+            for kernels in pair_leftovers(each.upgrade.comparison.pairs)
+        )
 
     @cached_property
     def causes(self) -> tuple[Cause, ...]:
@@ -94,10 +100,11 @@ class Part:
         """The number of kernels that differ for a cause that no rule names."""
         return sum(len(cause.pairs) for cause in self.causes if cause.form == UNNAMED)
 
-    @property
-    def levels(self) -> dict[str, int]:
-        """The number of kernels on both sides, by their level of agreement."""
-        return dict(Counter(pair.level for pair in self.kernels if pair.old and pair.new))
+    def count_kernels(self) -> dict[str, int]:
+        """Count each kernel once: those that are `SAME`, that differ for causes that are `KNOWN`,
+        that fuse other operators (`FUSED`), and that differ for another cause (`UNNAMED`).
+        """
+        return dict(Counter(_group_of(pair) for pair in self.kernels))
 
     @property
     def on_one_side(self) -> tuple[Pair, ...]:
@@ -120,6 +127,12 @@ class Part:
         """
         rows = tuple(_compare_memory(self.pairs))
         return tuple(sorted(rows, key=lambda row: row[1] / row[2] if row[2] else 0.0))
+
+
+def _group_of(pair: KernelPair) -> str:
+    forms = differing_forms(pair)
+    rest = next((form.title for form in (FUSED, UNNAMED) if form in forms), KNOWN)
+    return rest if forms else SAME
 
 
 def _compare_memory(pairs: Iterable[Pair]) -> Iterator[tuple[str, int, int]]:

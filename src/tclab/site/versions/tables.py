@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from tclab.compare.pairs import DIFFERS, REWRITTEN, SAME_BODY, SAME_TEXT
+from tclab.compare.forms import FUSED, UNNAMED
 from tclab.compare.words import describe_cause
 from tclab.model import Table
-from tclab.site.versions.step import Part, Step
+from tclab.site.versions.step import KNOWN, SAME, Part, Step
 
 
 def _part_name(key: tuple[str, str]) -> str:
@@ -15,22 +15,21 @@ def _part_name(key: tuple[str, str]) -> str:
 
 
 def levels(step: Step) -> Table:
-    """Return the number of kernels at each level of agreement, with a row for each part."""
+    """Return the number of kernels that are the same or differ, with a row for each part. The last
+    four columns sum up to the kernels.
+    """
     return Table(
-        title="Kernels of both, by how far they agree",
+        title="Kernels of both, each counted once",
         name="levels",
-        columns=("what, for", "compiled", "kernels", SAME_TEXT, SAME_BODY, REWRITTEN, DIFFERS,
-                 "in one version only", "cause known", "cause not known"),
+        columns=("what, for", "compiled", "kernels", SAME, KNOWN, FUSED.title, "cause not known"),
         rows=tuple(_count_levels(key, part) for key, part in step.parts.items()),
-    )  # fmt: skip
+    )
 
 
 def _count_levels(key: tuple[str, str], part: Part) -> tuple[str | int, ...]:
-    counts = part.levels
-    alone = len(part.kernels) - sum(counts.values())
-    agree = (counts.get(level, 0) for level in (SAME_TEXT, SAME_BODY, REWRITTEN, DIFFERS))
-    known = part.differing - part.unnamed
-    return _part_name(key), len(part.pairs), len(part.kernels), *agree, alone, known, part.unnamed
+    counts = part.count_kernels()
+    groups = (counts.get(group, 0) for group in (SAME, KNOWN, FUSED.title, UNNAMED.title))
+    return _part_name(key), len(part.pairs), len(part.kernels), *groups
 
 
 def causes(part: Part, name: str, title: str) -> Table:

@@ -18,8 +18,9 @@ from tclab.site.pages.prose import text
 from tclab.site.versions import name_lists
 from tclab.system.project import project_root
 
-#: The table of defaults, which no page shows whole.
-_DEFAULTS = ("reference/every_setting", name_lists.DEFAULTS)
+_SETTINGS = "reference/every_setting"
+#: The tables of the settings that no page shows whole.
+_HIDDEN = (name_lists.DEFAULTS, name_lists.COMMENTS)
 _STEP = "name a table that it shows in entries(…) on the page"
 
 
@@ -53,7 +54,7 @@ def collect_names(root: Path) -> tuple[dict[str, frozenset[str]], str]:
 
 def compared_tables(root: Path) -> Iterator[tuple[str, str]]:
     """Yield (snippet, table) of each ``entries("…", "…")`` on the pages that compares versions,
-    and the table of the settings' defaults where a page shows settings.
+    and the tables of the settings' defaults and comments where a page shows settings.
     """
     yielded = set()
     for page in text.read_pages(root / "docs", root):
@@ -61,8 +62,8 @@ def compared_tables(root: Path) -> Iterator[tuple[str, str]]:
             if call.function == "entries" and call.options.get("versions", True):
                 yielded.add(call.snippet)
                 yield call.snippet, str(call.options["table"])
-    if _DEFAULTS[0] in yielded:
-        yield _DEFAULTS
+    if _SETTINGS in yielded:
+        yield from ((_SETTINGS, table) for table in _HIDDEN)
 
 
 def _names_in_table(run: Run, table: str) -> frozenset[str]:
