@@ -29,6 +29,20 @@ def is_steady(times: Sequence[float]) -> bool:
     return max(times[-3:]) <= _STEADY * min(times)
 
 
+@kind("pass-memory")
+@dataclass(frozen=True)
+class PassMemory:
+    """The memory of one call in one mode, in bytes: the most that it holds beyond what was there
+    before the call, the part of it that the forward keeps for the backward (None without a
+    backward), and what CUDA graphs keep between the calls. Of several calls it is the most.
+    """
+
+    kind: ClassVar[str]
+    peak: int
+    saved: int | None = None
+    kept: int = 0
+
+
 @kind("mode-times")
 @dataclass(frozen=True)
 class ModeTimes:
@@ -37,9 +51,8 @@ class ModeTimes:
     `rounds` are the seconds of one pass over all calls of the request, round by round. The modes
     took turns, so that one round of each mode was measured at about the same time. `first` is the
     seconds of the first pass, with the compiles and without any cache of kernels. `host_share` is
-    the share of the time in which the host issued work for the GPU; None on a CPU. `peak` is the
-    most bytes of tensors on the GPU at once; None on a CPU. `problem` says why nothing was
-    measured.
+    the share of the time in which the host issued work for the GPU; None on a CPU. `memory` is
+    None if it was not measured. `problem` says why nothing was measured.
     """
 
     kind: ClassVar[str]
@@ -47,7 +60,7 @@ class ModeTimes:
     rounds: tuple[float, ...] = ()
     first: float = 0.0
     host_share: float | None = None
-    peak: int | None = None
+    memory: PassMemory | None = None
     problem: str = ""
 
     @property
@@ -84,7 +97,8 @@ class PassProfile:
 class Measurement:
     """The times of a request's calls in each mode, ``eager`` first, on a device and with a number
     of CPU `threads`. `problem` says why there is nothing to compare. `profile` is one pass in the
-    first mode of torch.compile; None if it could not be profiled.
+    first mode of torch.compile; None if it could not be profiled. With `timed_out` the time was up
+    before everything was measured.
     """
 
     kind: ClassVar[str]
@@ -93,6 +107,7 @@ class Measurement:
     modes: tuple[ModeTimes, ...] = ()
     problem: str = ""
     profile: PassProfile | None = None
+    timed_out: bool = False
 
     @property
     def busy_share(self) -> float | None:
