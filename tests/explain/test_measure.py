@@ -88,6 +88,12 @@ def test_a_backward_is_measured_with_its_forward(measured) -> None:
     # each of four steps saves x, the sigmoid and, as eager saves it, the argument's product
     assert eager.peak > eager.saved >= 8 * 4 * 4 > compiled.saved is not None
     assert eager.kept == compiled.kept == 0
+    # of each step the sigmoid and the product, without the first x
+    (line, size), *_ = eager.lines
+    assert line.line == FILE.splitlines().index("        x = torch.sigmoid(x * 2) * x") + 1
+    assert 7 * 4 * 4 <= size <= eager.peak and not compiled.lines
+    assert line.file.endswith("file.py")
+    assert f"most of it in eager: {size} bytes of {line}" in words.memory(found)
     assert not found.timed_out
 
 

@@ -43,7 +43,7 @@ class ExplainRequest:
     level: str = "machine"
     compare: bool | None = None
     measure: bool = False
-    measure_seconds: float = 180.0
+    measure_seconds: float = 300.0
     eval_mode: bool = False
 
     @classmethod

@@ -8,14 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tclab.model.artifacts import SourceLine
 from tclab.model.codec import kind
 
 #: Eager PyTorch, and modes of torch.compile.
 EAGER, DEFAULT, GRAPHS = "eager", "default", "reduce-overhead"
 #: The verdicts of a measurement on a mode, compared with eager.
 FASTER, SLOWER, SAME, UNSTEADY = "faster", "slower", "as fast", "unsteady"
-#: A ratio must differ from 1 by more than this to count as faster or slower.
-_LEAST_GAIN = 0.03
+#: A ratio must differ from 1 by more than this to count as faster or slower: two processes that run
+#: the same code differed by up to 0.04 in all rounds but one (`benchmarks.verdicts`, under load).
+_LEAST_GAIN = 0.05
 #: Ratios in this range count as equally fast.
 _SAME_RANGE = 0.1
 #: With fewer rounds than this, there is no verdict.
@@ -34,13 +36,15 @@ def is_steady(times: Sequence[float]) -> bool:
 class PassMemory:
     """The memory of one call in one mode, in bytes: the most that it holds beyond what was there
     before the call, the part of it that the forward keeps for the backward (None without a
-    backward), and what CUDA graphs keep between the calls. Of several calls it is the most.
+    backward), and what CUDA graphs keep between the calls. Of several calls it is the most. In
+    eager, `lines` are the lines whose tensors hold the most of `peak`, with their bytes.
     """
 
     kind: ClassVar[str]
     peak: int
     saved: int | None = None
     kept: int = 0
+    lines: tuple[tuple[SourceLine, int], ...] = ()
 
 
 @kind("mode-times")

@@ -180,9 +180,9 @@ def _call_row(
     side: Side, found: Measurement, eager: ModeTimes, mode: ModeTimes
 ) -> tuple[str | float | None, ...]:
     kernels = side.kernel_seconds if mode is found.compiled[0] else None
-    peaks = (each.memory and each.memory.peak / 2**10 for each in (eager, mode))
+    before, after = (m.memory.peak / 2**10 if m.memory else None for m in (eager, mode))
     return (
         side.torch, mode.mode, 1e6 * eager.median, 1e6 * mode.median, found.speedups(mode)[1],
-        found.verdict(mode), kernels and 1e6 * kernels, *peaks,
+        found.verdict(mode), kernels and 1e6 * kernels, before, after,
         side.snapshot.agreement or "not compared",
     )  # fmt: skip

@@ -91,7 +91,7 @@ Exit status:
     type=click.FloatRange(min=1),
     metavar="N",
     help="The most that --measure may take beside the report; what does not fit is left out. "
-    "Default: 180.",
+    "Default: 300.",
 )
 @click.option(
     "--seconds",

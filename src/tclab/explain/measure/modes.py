@@ -75,7 +75,7 @@ class MeasuredMode:
 
     def measure_memory(self) -> None:
         """Measure the memory of one pass; `memory` stays None if the process does not answer."""
-        answer = self._ask(MemoryRequest())
+        answer = self._ask(MemoryRequest(by_line=self.mode == EAGER))
         self.memory = answer if isinstance(answer, PassMemory) else None
 
     def times(self) -> ModeTimes:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _FEWEST_PASSES, _MOST_PASSES = 4, 24
 #: Seconds after which the calls count as warm.
 _WARM_SECONDS = 20.0
+#: The most lines that the memory of eager is told by.
+_MOST_LINES = 3
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def answer(passes: Passes, request: object) -> Round | PassProfile | PassMemory:
     if isinstance(request, ProfileRequest):
         return profile_passes(passes.run, request.passes)
     if isinstance(request, MemoryRequest):
-        return measure_memory(passes)
+        return measure_memory(passes, by_line=request.by_line)
     assert isinstance(request, int)
     return time_round(passes.run, request)
 
@@ -123,9 +125,12 @@ def _wait_for_nothing() -> None:
 # --------------------------------------------------------------------------- memory
 
 
-def measure_memory(passes: Passes) -> PassMemory:
+def measure_memory(passes: Passes, *, by_line: bool = False) -> PassMemory:
     """Return the most memory that one call holds, beyond what was there before the call."""
     import torch
+
+    from tclab.capturing.torch_private import held
+    from tclab.text import user_lines
 
     measure = _measure_on_gpu if torch.cuda.is_initialized() else _measure_on_cpu
     each = [measure(passes, call) for call in passes.calls]
@@ -133,6 +138,9 @@ def measure_memory(passes: Passes) -> PassMemory:
         max(peak for peak, _ in each),
         max(saved for _, saved in each) if passes.backward else None,
         _count_graph_memory() if torch.cuda.is_initialized() else 0,
+        tuple(held.find_largest_lines(passes.run, _MOST_LINES, user_lines.is_user_file))
+        if by_line
+        else (),
     )
 
 

@@ -30,7 +30,11 @@ class ProfileRequest:
 
 @dataclass(frozen=True)
 class MemoryRequest:
-    """A request to measure the memory of one pass over the calls; the answer is a PassMemory."""
+    """A request to measure the memory of one pass over the calls; the answer is a PassMemory. It
+    has lines if `by_line`, which is for eager only.
+    """
+
+    by_line: bool = False
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,9 @@ def memory(found: Measurement | None) -> str:
     )
     kept = (f"CUDA graphs keep {byte_count(m.kept)} more ({mode})" for mode, m in each if m.kept)
     parts_of = [f"Memory of a call at its most: {peaks}", f"kept for the backward: {saved}"]
-    return "; ".join([*parts_of[: 1 + bool(saved)], *kept]) + "."
+    lines = [f"{byte_count(size)} of {line}" for _, m in each for line, size in m.lines]
+    most = [f"most of it in eager: {', '.join(lines)}"] if lines else []
+    return "; ".join([*parts_of[: 1 + bool(saved)], *kept, *most]) + "."
 
 
 def _busy(found: Measurement) -> Iterator[str]:
