@@ -30,7 +30,8 @@ class Case:
     rate: str = "f16"
 
 
-def _of_catalog(builder: str, **size: Any) -> Callable[[str], Call]:
+def make_catalog_model(builder: str, **size: Any) -> Callable[[str], Call]:
+    """Return a maker of a subject of the catalogue, such as ``models.torch_models:unet``."""
     module, _, name = builder.partition(":")
 
     def make(device: str) -> Call:
@@ -41,7 +42,11 @@ def _of_catalog(builder: str, **size: Any) -> Callable[[str], Call]:
     return make
 
 
-def _whole(name: str, batch: int, dtype: torch.dtype = torch.bfloat16) -> Callable[[str], Call]:
+def make_whole_model(
+    name: str, batch: int, dtype: torch.dtype = torch.bfloat16
+) -> Callable[[str], Call]:
+    """Return a maker of a whole model with its inputs, which are repeated to `batch`."""
+
     def make(device: str) -> Call:
         whole = importlib.import_module("tclab.workshop.catalog.models.whole")
         model, arguments = getattr(whole, name)()
@@ -106,11 +111,11 @@ _LARGE = {"rows": 16384, "columns": 8192}
 FUNCTIONS = (
     Case("pointwise, small", _call(_chain, _random(256, 256), _random(256, 256))),
     Case("pointwise, 16 MiB", _call(_chain, _random(2048, 1024), _random(1024))),
-    Case("pointwise, large", _of_catalog(_KERNELS + "pointwise_chain", **_LARGE)),
-    Case("swiglu, large", _of_catalog(_KERNELS + "swiglu", **_LARGE)),
-    Case("softmax, large", _of_catalog(_KERNELS + "softmax", **_LARGE)),
-    Case("softmax, small", _of_catalog(_KERNELS + "softmax", rows=512, columns=512)),
-    Case("layer norm, large", _of_catalog(_KERNELS + "layer_norm", **_LARGE)),
+    Case("pointwise, large", make_catalog_model(_KERNELS + "pointwise_chain", **_LARGE)),
+    Case("swiglu, large", make_catalog_model(_KERNELS + "swiglu", **_LARGE)),
+    Case("softmax, large", make_catalog_model(_KERNELS + "softmax", **_LARGE)),
+    Case("softmax, small", make_catalog_model(_KERNELS + "softmax", rows=512, columns=512)),
+    Case("layer norm, large", make_catalog_model(_KERNELS + "layer_norm", **_LARGE)),
     Case(
         "layer norm, training",
         _call(
@@ -121,10 +126,10 @@ FUNCTIONS = (
         ),
         backward=True,
     ),
-    Case("rms norm, large", _of_catalog(_KERNELS + "rms_norm", **_LARGE)),
-    Case("cross entropy", _of_catalog(_KERNELS + "cross_entropy", rows=8192, columns=32000)),
-    Case("column sum", _of_catalog(_KERNELS + "column_sum", rows=2**20, columns=64)),
-    Case("embedding", _of_catalog(_KERNELS + "gather", rows=65536, columns=1024)),
+    Case("rms norm, large", make_catalog_model(_KERNELS + "rms_norm", **_LARGE)),
+    Case("cross entropy", make_catalog_model(_KERNELS + "cross_entropy", rows=8192, columns=32000)),
+    Case("column sum", make_catalog_model(_KERNELS + "column_sum", rows=2**20, columns=64)),
+    Case("embedding", make_catalog_model(_KERNELS + "gather", rows=65536, columns=1024)),
     Case("40 softmaxes, small", _call(_many_small, _random(64, 64))),
     Case("products, float32", _call(_products, *_SQUARE), rate="f32"),
     Case("products, TF32", _call(_products, *_SQUARE), tf32=True, rate="tf32"),
@@ -159,11 +164,11 @@ FUNCTIONS = (
 )  # fmt: skip
 
 MODELS = (
-    Case("BERT base", _whole("bert_base", 32)),
-    Case("ResNet-50", _whole("resnet50", 64)),
-    Case("decoder of 22 layers", _whole("decoder_22", 1)),
-    Case("U-Net", _of_catalog("models.torch_models:unet", batch=16)),
-    Case("transformer", _of_catalog("models.torch_models:transformer", batch=16)),
-    Case("DLRM", _of_catalog("models.torch_models:dlrm", batch=2048)),
+    Case("BERT base", make_whole_model("bert_base", 32)),
+    Case("ResNet-50", make_whole_model("resnet50", 64)),
+    Case("decoder of 22 layers", make_whole_model("decoder_22", 1)),
+    Case("U-Net", make_catalog_model("models.torch_models:unet", batch=16)),
+    Case("transformer", make_catalog_model("models.torch_models:transformer", batch=16)),
+    Case("DLRM", make_catalog_model("models.torch_models:dlrm", batch=2048)),
 )
 CASES = {case.name: case for case in (*FUNCTIONS, *MODELS)}

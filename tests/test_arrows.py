@@ -135,7 +135,13 @@ LIBRARY: dict[str, set[str]] = {
     "tclab.upgrade": {"tclab.explain", "tclab.system.paths", "tclab.compare.page"},
     "tclab.fixture": {"tclab.compare.page", "tclab.explain"},
     "tclab.cli": {"tclab.upgrade", "tclab.jobs", "tclab.system.streams", "tclab.system.processes"},
-    "tclab": {"tclab.capturing", "tclab.display", "tclab.system.imports", "tclab.model"},
+    "tclab": {
+        "tclab.capturing",
+        "tclab.display",
+        "tclab.explain",
+        "tclab.system.imports",
+        "tclab.model",
+    },
     "torch_compile_lab_pytest": {"tclab.fixture"},  # what pytest imports at its start
     "torch_compile_lab": {"tclab.__main__"},  # the command's start, which no other package has
 }

@@ -3,7 +3,7 @@
 The calls run in processes of their own, in eager and compiled, which take turns. The times are
 those of the machine that built this page, with what else it did meanwhile.
 """
-# tclab: alone=true timeout=400
+# tclab: alone=true timeout=600
 
 import os
 import tempfile
@@ -52,6 +52,12 @@ ratios = sorted(e / m for e, m in zip(measured.eager.rounds, mode.rounds))
 assert len(ratios) == 11 and all(ratio > 1 for ratio in ratios[1:])
 # claim: and-pays-after-some-calls
 assert measured.break_even(mode) > 0 and "it pays after" in words.measurement(measured)
+eager, memory = measured.eager.memory, mode.memory
+# claim: it-holds-less-memory
+assert 0 < memory.peak < eager.peak
+hurried = ExplainRequest.parse("mine.py:small", inputs=["f32[4]"], measure_seconds=0.5)
+# claim: seconds-bound-it
+assert not tclab.explain.measure.measure(hurried, lambda _: None).compiled
 rows = [row for report in (large, little) for row in report.kernels]
 # claim: each-kernel-has-its-time
 assert len(rows) >= 2 and all(row.seconds > 0 for row in rows)

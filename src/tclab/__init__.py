@@ -9,6 +9,7 @@ from tclab.system import imports
 if TYPE_CHECKING:
     from tclab.capturing import Capture, capture, levels, memory, replay, steps
     from tclab.display import show
+    from tclab.explain.measure.here import measure
     from tclab.model import Chart, Diff, Graph, Kernel, Listing, Table, Text
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Text",
     "capture",
     "levels",
+    "measure",
     "memory",
     "replay",
     "show",
@@ -37,6 +39,7 @@ _CAPTURING = ("Capture", "capture", "levels", "memory", "replay", "steps")
 _ARTIFACTS = ("Chart", "Diff", "Graph", "Kernel", "Listing", "Table", "Text")
 _LAZY = {
     "show": "tclab.display",
+    "measure": "tclab.explain.measure.here",
     **dict.fromkeys(_CAPTURING, "tclab.capturing"),
     **dict.fromkeys(_ARTIFACTS, "tclab.model"),
 }

@@ -28,6 +28,10 @@ class RunFailed(TclabError):
     """A snippet failed, or has no fresh run to show."""
 
 
+class Unsteady(TclabError):
+    """Times vary too much to be shown. A snippet raises it; a page then shows its recording."""
+
+
 class StoreError(TclabError):
     """The store cannot be read or written."""
 

@@ -24,6 +24,7 @@ from tclab.model import (
     GraphCounts,
     Measurement,
     ModeTimes,
+    PassMemory,
     Phase,
     Problem,
     Provenance,
@@ -211,13 +212,17 @@ def test_seconds_are_measured_in_turns_where_rounds_are_asked_for(play, capsys, 
 
 def test_measured_calls_are_a_table_and_no_difference(play, capsys) -> None:
     def timed(snapshot: Snapshot, seconds: float) -> Report:
-        modes = ModeTimes("eager", (1e-3,) * 11), ModeTimes("default", (seconds,) * 11)
+        modes = (
+            ModeTimes("eager", (1e-3,) * 11, memory=PassMemory(64 * 1024)),
+            ModeTimes("default", (seconds,) * 11, memory=PassMemory(16 * 1024)),
+        )
         return report(snapshot, measurement=Measurement("CPU", 2, modes))
 
     assert upgraded(play, timed(BEFORE, 5e-4), timed(AFTER, 2e-3), "--measure") == 0
     said = capsys.readouterr().out
-    assert "Nothing differs." in said and "Times of the calls" in said
+    assert "Nothing differs." in said and "The calls, measured" in said
     assert "faster" in said and "slower" in said and "0.50" in said
+    assert "64.0" in said and "16.0" in said and "not compared" in said
 
 
 def test_a_list_of_names_and_only_what_got_worse(play, capsys, tmp_path) -> None:

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
+import torch
 
+import tclab
 from tclab.errors import BadRequest
 from tclab.explain import explain_named, measure
-from tclab.explain.measure import join
+from tclab.explain.measure import join, modes, passes
+from tclab.explain.measure.protocol import MemoryRequest, Prepared, ProfileRequest, Round
 from tclab.explain.request import ExplainRequest
 from tclab.explain.steps import silent
-from tclab.model import SLOWER, Chain, GraphRun, Kernel, Measurement, ModeTimes
+from tclab.model import (
+    SAME,
+    SLOWER,
+    UNSTEADY,
+    Chain,
+    GraphRun,
+    Kernel,
+    Measurement,
+    ModeTimes,
+    PassMemory,
+)
 from tclab.render.report import kernels, words
 
 SLOW = "slower-than-eager"
@@ -23,7 +37,9 @@ def tiny(x):
     return x + 1
 
 def sums(x):
-    return (x * 2).sum()
+    for _ in range(4):
+        x = torch.sigmoid(x * 2) * x
+    return x.sum()
 
 def products(x):
     small = (torch.cos(x) @ torch.ones(4, 8)).sum()
@@ -46,7 +62,7 @@ def example_inputs():
 def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "file.py").write_text(FILE)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(measure, "_TURN_SECONDS", 0.002)
+    monkeypatch.setattr(modes, "_TURN_SECONDS", 0.002)
 
     def run(name: str, **words: object) -> Measurement:
         return measure.measure(ExplainRequest.parse(f"file.py:{name}", **words), silent)  # type: ignore[arg-type]
@@ -68,6 +84,84 @@ def test_a_call_that_is_all_guards_is_slower_than_eager(measured) -> None:
 def test_a_backward_is_measured_with_its_forward(measured) -> None:
     found = measured("sums", backward=True)
     assert found.compiled and found.compiled[0].median > 0
+    eager, compiled = found.eager.memory, found.compiled[0].memory
+    # each of four steps saves x, the sigmoid and, as eager saves it, the argument's product
+    assert eager.peak > eager.saved >= 8 * 4 * 4 > compiled.saved is not None
+    assert eager.kept == compiled.kept == 0
+    # of each step the sigmoid and the product, without the first x
+    (line, size), *_ = eager.lines
+    assert line.line == FILE.splitlines().index("        x = torch.sigmoid(x * 2) * x") + 1
+    assert 7 * 4 * 4 <= size <= eager.peak and not compiled.lines
+    assert line.file.endswith("file.py")
+    assert f"most of it in eager: {size} bytes of {line}" in words.memory(found)
+    assert not found.timed_out
+
+
+def test_measuring_ends_when_its_seconds_are_over(measured) -> None:
+    began = time.monotonic()
+    found = measured("tiny", measure_seconds=0.2)
+    assert time.monotonic() - began < 5
+    assert found.problem == "eager: the process ended, or it was not ready after 0 s"
+
+
+class Answers:
+    """Stands in for a process: a round takes 0.1 s."""
+
+    def __init__(self) -> None:
+        self.asked: list[object] = []
+
+    def ask(self, question: object, seconds: float) -> object:
+        self.asked.append(question)
+        if isinstance(question, int):
+            time.sleep(0.1)
+            return Round(0.1, 0.5)
+        return PassMemory(8) if isinstance(question, MemoryRequest) else None
+
+
+@pytest.mark.parametrize(("seconds", "rounds", "late"), [(0.5, 2, True), (60.0, 11, False)])
+def test_what_does_not_fit_into_the_seconds_is_left_out(seconds, rounds, *, late) -> None:
+    end, answers = time.monotonic() + seconds, Answers()
+    prepared = Prepared(1.0, 0.1, "H100", 2)
+    timed = [modes.MeasuredMode(name, answers, prepared, end) for name in ("eager", "default")]
+    found = modes.measure_modes(timed, silent, modes.MeasuredMode.profile)
+    assert found.timed_out == late
+    assert len(found.eager.rounds) == len(found.compiled[0].rounds)
+    assert (len(found.eager.rounds) <= rounds) if late else (len(found.eager.rounds) == rounds)
+    assert (found.eager.memory is None) == late
+    assert any(isinstance(each, ProfileRequest) for each in answers.asked) != late
+    assert ("The time was up" in words.measurement(found)) == late
+    assert found.verdict(found.compiled[0]) == (UNSTEADY if late else SAME)
+
+
+def test_a_function_is_measured_where_it_is(monkeypatch) -> None:
+    monkeypatch.setattr(modes, "_TURN_SECONDS", 0.002)
+
+    def double(x: torch.Tensor, *, by: int) -> torch.Tensor:
+        return x * by
+
+    x = torch.ones(8)
+    found = tclab.measure(double, dynamic=False)(x, by=2)
+    assert [mode.mode for mode in found.modes] == ["eager", "default"]
+    assert len(found.compiled[0].rounds) == 11 and found.compiled[0].median > 0
+    assert found.compiled[0].memory.peak == 32
+    own = tclab.measure(torch.compile(double, backend="eager", dynamic=False))(x, by=3)
+    assert own.eager and len(own.compiled) == 1
+
+
+def test_the_memory_of_cuda_graphs_is_that_of_their_pools(monkeypatch) -> None:
+    segments = [
+        {"total_size": 1 << 20, "segment_pool_id": (0, 0)},
+        {"total_size": 2 << 20, "segment_pool_id": (0, 1)},
+        {"total_size": 4 << 20},
+    ]
+    monkeypatch.setattr(torch.cuda, "memory_snapshot", lambda: segments)
+    assert passes._count_graph_memory() == 2 << 20
+    mode = ModeTimes("default", (1.0,), memory=PassMemory(1 << 20, 512, 2 << 20))
+    said = words.memory(Measurement("H100", 2, (mode,)))
+    assert said == (
+        "Memory of a call at its most: default 1 MiB; kept for the backward: default 512 bytes; "
+        "CUDA graphs keep 2 MiB more (default)."
+    )
 
 
 @pytest.mark.parametrize(
@@ -107,8 +201,8 @@ def test_each_kernel_and_library_call_has_its_time_at_its_line(tmp_path, monkeyp
 def test_a_snapshot_does_not_depend_on_times(tmp_path, monkeypatch) -> None:
     (tmp_path / "file.py").write_text(FILE)
     monkeypatch.chdir(tmp_path)
-    modes = ModeTimes("eager", (1e-6,) * 11), ModeTimes("default", (1e-5,) * 11)
-    monkeypatch.setattr(measure, "measure", lambda *_: Measurement("CPU", 2, modes))
+    timed = ModeTimes("eager", (1e-6,) * 11), ModeTimes("default", (1e-5,) * 11)
+    monkeypatch.setattr(measure, "measure", lambda *_: Measurement("CPU", 2, timed))
     request = ExplainRequest.parse("file.py:tiny", compare=False, measure=True)
     report = explain_named(request)
     assert SLOW in {each.name for each in report.findings}

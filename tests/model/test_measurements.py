@@ -27,6 +27,7 @@ def compiled(*seconds: float, first: float = 5.0) -> tuple[Measurement, ModeTime
         ((2.0,) * 10 + (0.5,), SLOWER),
         ((1.01, 0.99) * 5 + (1.0,), SAME),
         ((0.98,) * 11, SAME),  # nearer to eager than what the rounds can tell
+        ((1.04,) * 11, SAME),  # two processes of the same code differ by as much
         ((0.7, 1.4) * 5 + (1.0,), UNSTEADY),
         ((0.5,) * 4, UNSTEADY),  # too few rounds
     ],

@@ -143,7 +143,9 @@ def upgrade(context: click.Context, /, **asked: Any) -> None:
 
 
 # Add the options of tclab explain that a compile depends on, and the one that times its calls.
-upgrade.params += [each for each in explain.params if each.name in (*REQUEST_OPTIONS, "measure")]
+upgrade.params += [
+    each for each in explain.params if each.name in (*REQUEST_OPTIONS, "measure", "measure_seconds")
+]
 
 
 def _compare_all(*, specs: tuple[str, ...], listed: Sequence[str] | None, to: str | None,
@@ -226,7 +228,7 @@ def _compare_one(spec: str, sides: list[tuple[str, str]], request: dict[str, Any
     stop when a side does not compile.
     """
 
-    def both(**more: bool) -> list[ExplainResult]:
+    def both(**more: bool | None) -> list[ExplainResult]:
         words = {"spec": spec, **request, **more}
         found = []
         for torch, python in sides:
@@ -238,7 +240,7 @@ def _compare_one(spec: str, sides: list[tuple[str, str]], request: dict[str, Any
     took: list[list[float]] = []
     while rounds > 1 and len(took) < rounds and all(one.report for one in each):
         took.append([one.report.compile_time.seconds for one in each if one.report])
-        each = both(measure=False) if len(took) < rounds else each
+        each = both(measure=False, measure_seconds=None) if len(took) < rounds else each
     return Upgrade(spec, *(
         Side(torch, one, tuple(row[at] for row in took))
         for at, ((torch, _), one) in enumerate(zip(sides, first))

@@ -28,8 +28,8 @@ class ExplainRequest:
     `most_lines` lines are not compiled to instructions; None sets no limit. With `show_values` the
     report contains the values of environment variables. At the `level` ``dynamo`` the compile ends
     after Dynamo. `compare` says whether to compare the results with eager's; None means to compare
-    them only without a target. With `measure` the calls are timed, both compiled and in eager. With
-    `eval_mode` the module is put into eval mode first.
+    them only without a target. With `measure` the calls are timed, both compiled and in eager, for
+    at most `measure_seconds`. With `eval_mode` the module is put into eval mode first.
     """
 
     spec: str
@@ -43,6 +43,7 @@ class ExplainRequest:
     level: str = "machine"
     compare: bool | None = None
     measure: bool = False
+    measure_seconds: float = 300.0
     eval_mode: bool = False
 
     @classmethod
@@ -60,6 +61,7 @@ class ExplainRequest:
         level: str = "machine",
         compare: bool | None = None,
         measure: bool = False,
+        measure_seconds: float | None = None,
         eval_mode: bool = False,
     ) -> ExplainRequest:
         """Make a request from the words of a command line: `inputs` such as ``f32[8,1024]``,
@@ -70,7 +72,7 @@ class ExplainRequest:
         PyTorch.
         """
         load.split(spec)
-        if measure and target is not None:
+        if (measure or measure_seconds is not None) and target is not None:
             raise BadRequest(
                 "--measure", f"no {target} is timed here: a target is compiled for, and not run on",
                 "leave --target out, or run it where the GPU is",
@@ -90,7 +92,8 @@ class ExplainRequest:
             show_values,
             level,
             compare,
-            measure,
+            measure or measure_seconds is not None,
+            measure_seconds or cls.measure_seconds,
             eval_mode,
         )  # fmt: skip
 

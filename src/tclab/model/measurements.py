@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tclab.model.artifacts import SourceLine
 from tclab.model.codec import kind
 
 #: Eager PyTorch, and modes of torch.compile.
 EAGER, DEFAULT, GRAPHS = "eager", "default", "reduce-overhead"
 #: The verdicts of a measurement on a mode, compared with eager.
 FASTER, SLOWER, SAME, UNSTEADY = "faster", "slower", "as fast", "unsteady"
-#: A ratio must differ from 1 by more than this to count as faster or slower.
-_LEAST_GAIN = 0.03
+#: A ratio must differ from 1 by more than this to count as faster or slower: two processes that run
+#: the same code differed by up to 0.04 in all rounds but one (`benchmarks.verdicts`, under load).
+_LEAST_GAIN = 0.05
 #: Ratios in this range count as equally fast.
 _SAME_RANGE = 0.1
 #: With fewer rounds than this, there is no verdict.
@@ -28,6 +30,22 @@ def is_steady(times: Sequence[float]) -> bool:
     return max(times[-3:]) <= _STEADY * min(times)
 
 
+@kind("pass-memory")
+@dataclass(frozen=True)
+class PassMemory:
+    """The memory of one call in one mode, in bytes: the most that it holds beyond what was there
+    before the call, the part of it that the forward keeps for the backward (None without a
+    backward), and what CUDA graphs keep between the calls. Of several calls it is the most. In
+    eager, `lines` are the lines whose tensors hold the most of `peak`, with their bytes.
+    """
+
+    kind: ClassVar[str]
+    peak: int
+    saved: int | None = None
+    kept: int = 0
+    lines: tuple[tuple[SourceLine, int], ...] = ()
+
+
 @kind("mode-times")
 @dataclass(frozen=True)
 class ModeTimes:
@@ -36,9 +54,8 @@ class ModeTimes:
     `rounds` are the seconds of one pass over all calls of the request, round by round. The modes
     took turns, so that one round of each mode was measured at about the same time. `first` is the
     seconds of the first pass, with the compiles and without any cache of kernels. `host_share` is
-    the share of the time in which the host issued work for the GPU; None on a CPU. `peak` is the
-    most bytes of tensors on the GPU at once; None on a CPU. `problem` says why nothing was
-    measured.
+    the share of the time in which the host issued work for the GPU; None on a CPU. `memory` is
+    None if it was not measured. `problem` says why nothing was measured.
     """
 
     kind: ClassVar[str]
@@ -46,7 +63,7 @@ class ModeTimes:
     rounds: tuple[float, ...] = ()
     first: float = 0.0
     host_share: float | None = None
-    peak: int | None = None
+    memory: PassMemory | None = None
     problem: str = ""
 
     @property
@@ -85,7 +102,8 @@ class PassProfile:
 class Measurement:
     """The times of a request's calls in each mode, ``eager`` first, on a device and with a number
     of CPU `threads`. `problem` says why there is nothing to compare. `profile` is one pass in the
-    first mode of torch.compile; None if it could not be profiled.
+    first mode of torch.compile; None if it could not be profiled. With `timed_out` the time was up
+    before everything was measured.
     """
 
     kind: ClassVar[str]
@@ -94,6 +112,7 @@ class Measurement:
     modes: tuple[ModeTimes, ...] = ()
     problem: str = ""
     profile: PassProfile | None = None
+    timed_out: bool = False
 
     @property
     def busy_share(self) -> float | None:

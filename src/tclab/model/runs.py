@@ -185,12 +185,13 @@ class Failure:
     next_step: str = ""
 
 
-#: The causes of a failure. raised: an error; assertion: a failed assert; exit: sys.exit or
-#: os._exit; signal: killed by a signal; timeout, memory, output: the run exceeded this limit;
-#: files: the run exceeded this limit, or the disk is full; did_not_raise: the expected error did
-#: not occur; artifact: a shown artifact cannot be read back; worker: the engine lost the process.
+#: The causes of a failure. raised: an error; assertion: a failed assert; unsteady: times that vary
+#: too much; exit: sys.exit or os._exit; signal: killed by a signal; timeout, memory, output: the
+#: run exceeded this limit; files: the run exceeded this limit, or the disk is full; did_not_raise:
+#: the expected error did not occur; artifact: a shown artifact cannot be read back; worker: the
+#: engine lost the process.
 CAUSES = (
-    *("raised", "assertion", "exit", "signal", "timeout", "memory", "output"),
+    *("raised", "assertion", "unsteady", "exit", "signal", "timeout", "memory", "output"),
     "files",
     *("did_not_raise", "artifact", "worker"),
 )

@@ -8,10 +8,10 @@ from dataclasses import replace
 from tclab.compare.forms import LAST_BITS, NAN, UNKNOWN, YES
 from tclab.compare.summary import CompileSummary
 from tclab.compare.words import describe_cause, list_changes, tabulate_changes
-from tclab.model import Table, Version
+from tclab.model import Measurement, ModeTimes, Table, Version
 from tclab.render import parts
 from tclab.system import machine
-from tclab.upgrade.stages import Upgrade
+from tclab.upgrade.stages import Side, Upgrade
 
 _NUMERIC_EFFECT_SENTENCES = {
     YES: "other numbers",
@@ -153,23 +153,36 @@ def tabulate_seconds(upgrade: Upgrade) -> Table:
 
 
 def tabulate_calls(upgrade: Upgrade) -> Table:
-    """Return the table of the measured calls, in eager and compiled, under each PyTorch."""
-    measured = (
-        (side.torch, side.measurement)
-        for side in (upgrade.before, upgrade.after)
-        if side.measurement
-    )
+    """Return the table of the measured calls, in eager and compiled, under each PyTorch: times,
+    memory, and whether the results agree with eager's.
+    """
+    sides = [side for side in (upgrade.before, upgrade.after) if side.measurement]
     return Table(
-        title="Times of the calls",
+        title="The calls, measured",
         name="calls",
-        columns=("PyTorch", "mode", "eager", "compiled", "times as fast", "verdict"),
+        columns=("PyTorch", "mode", "eager", "compiled", "times as fast", "verdict",
+                 "its kernels", "memory, eager", "memory, compiled", "results"),
         rows=tuple(
-            (torch, mode.mode, 1e6 * found.eager.median, 1e6 * mode.median,
-             found.speedups(mode)[1], found.verdict(mode))
-            for torch, found in measured if found.eager for mode in found.compiled
+            _call_row(side, found, found.eager, mode)
+            for side in sides
+            if (found := side.measurement) and found.eager
+            for mode in found.compiled
         ),
-        units=("", "", "µs", "µs", "×", ""),
-        formats=("", "", ",.1f", ",.1f", ".2f", ""),
-        caption="Compiled and eager took turns; one PyTorch was measured after the other. Neither "
-        "the verdict nor the status says anything of these times.",
+        units=("", "", "µs", "µs", "×", "", "µs", "KiB", "KiB", ""),
+        formats=("", "", ",.1f", ",.1f", ".2f", "", ",.1f", ",.1f", ",.1f", ""),
+        caption="Compiled and eager took turns; one PyTorch was measured after the other. Memory "
+        "is the most that a call holds. The kernels are those of the first compiled mode. Neither "
+        "the verdict nor the status says anything of times and memory.",
+    )  # fmt: skip
+
+
+def _call_row(
+    side: Side, found: Measurement, eager: ModeTimes, mode: ModeTimes
+) -> tuple[str | float | None, ...]:
+    kernels = side.kernel_seconds if mode is found.compiled[0] else None
+    before, after = (m.memory.peak / 2**10 if m.memory else None for m in (eager, mode))
+    return (
+        side.torch, mode.mode, 1e6 * eager.median, 1e6 * mode.median, found.speedups(mode)[1],
+        found.verdict(mode), kernels and 1e6 * kernels, before, after,
+        side.snapshot.agreement or "not compared",
     )  # fmt: skip

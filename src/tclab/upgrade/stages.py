@@ -68,6 +68,12 @@ class Side:
         return self.result.report.measurement if self.result.report else None
 
     @property
+    def kernel_seconds(self) -> float | None:
+        """The measured seconds of all kernels and library calls of a call; None if unknown."""
+        rows = self.result.report.kernels if self.result.report else ()
+        return sum(row.seconds for row in rows if row.seconds) or None
+
+    @property
     def snapshot(self) -> Snapshot:
         """The compile's identities; empty if it failed."""
         return self.result.report.snapshot if self.result.report else Snapshot()

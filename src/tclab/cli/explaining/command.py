@@ -83,8 +83,15 @@ Exit status:
 @click.option(
     "--measure",
     is_flag=True,
-    help="Time the calls, compiled and in eager, in turns: does compiling pay? Takes a minute or "
-    "two. Run nothing else meanwhile.",
+    help="Time the calls, compiled and in eager, in turns: does compiling pay? Run nothing else "
+    "meanwhile.",
+)
+@click.option(
+    "--measure-seconds",
+    type=click.FloatRange(min=1),
+    metavar="N",
+    help="The most that --measure may take beside the report; what does not fit is left out. "
+    "Default: 300.",
 )
 @click.option(
     "--seconds",

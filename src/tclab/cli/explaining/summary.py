@@ -82,6 +82,8 @@ def _print_head(out: Console, report: Report) -> None:
         _print_line(out, f"[bold]{escape(bound)}[/]")
     if measured := words.measurement(report.measurement):
         _print_line(out, f"[bold]{escape(measured)}[/]")
+    if held := words.memory(report.measurement):
+        _print_line(out, escape(held))
     _print_line(out, escape(", ".join(counts.costs(report)) + "."))
     if report.agreement.verdict != DIFFERS:  # a difference from eager is already the first finding
         _print_line(out, escape(words.agreement(report.agreement)))

@@ -29,18 +29,25 @@ class ProfileRequest:
 
 
 @dataclass(frozen=True)
+class MemoryRequest:
+    """A request to measure the memory of one pass over the calls; the answer is a PassMemory. It
+    has lines if `by_line`, which is for eager only.
+    """
+
+    by_line: bool = False
+
+
+@dataclass(frozen=True)
 class Prepared:
     """The answer that the calls are warm. `first` and `warm` are the seconds of one pass over all
-    calls: of the first pass, and of a warm one. `gpu` is the name of the GPU; '' for a CPU. `peak`
-    is the most memory in bytes that a pass needs on the GPU. `problem` says what went wrong; '' if
-    nothing did.
+    calls: of the first pass, and of a warm one. `gpu` is the name of the GPU; '' for a CPU.
+    `problem` says what went wrong; '' if nothing did.
     """
 
     first: float = 0.0
     warm: float = 0.0
     gpu: str = ""
     threads: int = 0
-    peak: int | None = None
     problem: str = ""
 
 

@@ -55,7 +55,10 @@ def _text_head(report: Report) -> Iterator[str]:
     yield columns.heading(words.title(report))
     yield columns.paragraph(" · ".join(words.provenance_texts(report)))
     yield columns.paragraph(counts.summary(report))
-    for text in filter(None, (words.bound(report.cost), words.measurement(report.measurement))):
+    found = report.measurement
+    for text in filter(
+        None, (words.bound(report.cost), words.measurement(found), words.memory(found))
+    ):
         yield columns.paragraph(text)
     yield columns.paragraph(words.agreement(report.agreement))
     for line in findings.lines(report.findings):

@@ -69,7 +69,8 @@ def _draw_verdict(report: Report) -> Html:
     verdict = tag("p", tag("strong", esc(counts.summary(report))), class_="explain-lead")
     costs = (tag("li", esc(cost)) for cost in counts.costs(report))
     agreement = tag("p", esc(words.agreement(report.agreement)), class_="explain-agreement")
-    texts = filter(None, (words.bound(report.cost), words.measurement(report.measurement)))
+    found = report.measurement
+    texts = filter(None, (words.bound(report.cost), words.measurement(found), words.memory(found)))
     said = [tag("p", esc(text), class_="explain-bound") for text in texts]
     return join([verdict, *said, tag("ul", *costs, class_="explain-costs"), agreement])
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tclab.model import BOUNDS, SAME, SLOWER, UNSTEADY, format_seconds, needs_unlikely
 from tclab.render import parts
 from tclab.render.escape import one_line
+from tclab.render.parts import byte_count
 from tclab.render.stamp import provenance_texts as describe_provenance
 
 if TYPE_CHECKING:
@@ -93,7 +94,24 @@ def measurement(found: Measurement | None) -> str:
     failed = (f"{m.mode}: not measured: {m.problem}." for m in found.modes if m.problem)
     eager = format_seconds(found.eager.median)
     compared = (_compare_mode(found, mode, eager) for mode in found.compiled)
-    return " ".join([*compared, *failed, *_busy(found)])
+    late = "The time was up before all was measured: --measure-seconds gives more."
+    return " ".join([*compared, *failed, *_busy(found), *([late] if found.timed_out else [])])
+
+
+def memory(found: Measurement | None) -> str:
+    """Return what a call holds in memory in each mode, as a sentence; '' if it was not measured."""
+    each = [(m.mode, m.memory) for m in found.modes if m.memory] if found else []
+    if not each:
+        return ""
+    peaks = ", ".join(f"{mode} {byte_count(memory.peak)}" for mode, memory in each)
+    saved = ", ".join(
+        f"{mode} {byte_count(memory.saved)}" for mode, memory in each if memory.saved is not None
+    )
+    kept = (f"CUDA graphs keep {byte_count(m.kept)} more ({mode})" for mode, m in each if m.kept)
+    parts_of = [f"Memory of a call at its most: {peaks}", f"kept for the backward: {saved}"]
+    lines = [f"{byte_count(size)} of {line}" for _, m in each for line, size in m.lines]
+    most = [f"most of it in eager: {', '.join(lines)}"] if lines else []
+    return "; ".join([*parts_of[: 1 + bool(saved)], *kept, *most]) + "."
 
 
 def _busy(found: Measurement) -> Iterator[str]:

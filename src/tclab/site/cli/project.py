@@ -60,7 +60,10 @@ class Project:
         """Return the exit status of a command with these selectors: 1 if a run failed, or if there
         are no selectors and a snippet is unreadable; else 0.
         """
-        return int(any(not run.ok for run in runs) or bool(self.unreadable and not selectors))
+        return int(any(map(self._has_failed, runs)) or bool(self.unreadable and not selectors))
+
+    def _has_failed(self, run: Run) -> bool:
+        return not run.ok and not self.plan.is_replaced(run)
 
 
 def open_project(context: click.Context) -> Project:

@@ -154,6 +154,7 @@ def supervisor_died(snippet: Snippet, log: str) -> Failure:
 _STEPS = {
     "raised": "run it alone: python {file}",
     "assertion": "what it claims no longer holds: mend the claim or the code",
+    "unsteady": "run it while nothing else runs here; or record it then: tclab record ENVIRONMENT",
     "exit": "let the file end by itself; raise an error, declared with raises=, to show one",
     "signal": "run it alone: python -X faulthandler {file}",
     "timeout": "make it quicker, or give it more in its header: # tclab: timeout=SECONDS",

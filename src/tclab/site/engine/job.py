@@ -177,12 +177,13 @@ class Job:
         return {**end_message, "limit": end_message["limit"] or ("files" if many else "")}
 
     def may_measure_again(self, run: Run) -> bool:
-        """Return whether to measure once more because an assert rejected the first measurement.
+        """Return whether to measure once more because the first measurement was unsteady, or an
+        assert rejected it.
 
         Other work on the machine may have disturbed a snippet that measures times or uses a GPU.
         """
         measures = self.snippet.alone or "cuda" in self.snippet.needs
-        rejected = run.failure is not None and run.failure.cause == "assertion"
+        rejected = run.failure is not None and run.failure.cause in ("assertion", "unsteady")
         return measures and rejected and not self.measured
 
     def run_of_dead_supervisor(self, log: str) -> Run:

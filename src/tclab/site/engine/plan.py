@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tclab.errors import RecordingError, StoreError
 from tclab.model import Run, Snippet
+from tclab.site import snippets
 from tclab.site.engine import variables
 from tclab.site.store import checksums, dependencies, recordings
 from tclab.site.store.local_runs import Store
@@ -80,11 +81,13 @@ class Plan:
         return replace(status, state="failed", why=(cause,), problem=problem)
 
     def save_recording(self, environment: str, run: Run) -> None:
-        """Save a run as a recording. A failed run revokes the earlier recording, whose files stay.
+        """Save a run as a recording. A failed run revokes the earlier recording, whose files stay,
+        unless its times were only unsteady.
 
         Raises StoreError if the run cannot be saved.
         """
-        if not run.ok and (former := recordings.read_head(self.root, environment, run.snippet)):
+        failed = run.failure is not None and run.failure.cause != "unsteady"
+        if failed and (former := recordings.read_head(self.root, environment, run.snippet)):
             self.store.revoke(recordings.digest(former), run)
         recordings.write(self.root, environment, run)
         self._recorded.pop((run.snippet, environment), None)
@@ -96,11 +99,18 @@ class Plan:
         every = (self.recorded_status(snippet, name) for name in recordings.environments(self.root))
         return [status for status in every if status.state != "never"]
 
-    def snippets_to_run(self, snippets: Iterable[Snippet], *, force: bool = False) -> list[Snippet]:
-        """Return the `snippets` that can run here and have no fresh run; with `force`, also those
-        with one.
+    def is_replaced(self, run: Run) -> bool:
+        """Return whether a page shows a recording instead of this run, which was unsteady."""
+        if run.failure is None or run.failure.cause != "unsteady":
+            return False
+        snippet = snippets.get(run.snippet, self.root)
+        return any(status.fresh for status in self.recorded_statuses(snippet))
+
+    def snippets_to_run(self, chosen: Iterable[Snippet], *, force: bool = False) -> list[Snippet]:
+        """Return the `chosen` snippets that can run here and have no fresh run; with `force`, also
+        those with one.
         """
-        states = [(snippet, self.local_status(snippet).state) for snippet in snippets]
+        states = [(snippet, self.local_status(snippet).state) for snippet in chosen]
         left = {"lacking"} if force else {"lacking", "fresh"}
         return [snippet for snippet, state in states if state not in left]
 

@@ -53,6 +53,8 @@ class Book:
     uses: list[Call] = field(default_factory=list)
     sentences: list[Sentence] = field(default_factory=list)
     runs: dict[str, tuple[Run, ...]] = field(default_factory=dict)
+    # the local runs that were unsteady, in whose place the pages show recordings
+    unsteady: dict[str, Run] = field(default_factory=dict)
 
     @property
     def root(self) -> Path:
@@ -150,6 +152,8 @@ def choose_runs(book: Book, runner: Runner, problems: Iterable[TclabError] = ())
     """
     _raise_problems([*checksums.find_problems(book.root), *problems, *_read_recordings(book)])
     live = _local_runs(book, runner)
+    for name in [name for name, run in live.items() if book.plan.is_replaced(run)]:
+        book.unsteady[name] = live.pop(name)
     _raise_problems(
         problem
         for local_run in live.values()

@@ -123,6 +123,9 @@ def open_build(config: MkDocsConfig, open_book: Callable[[Path, Path], book.Book
         raise build_error([error]) from None
     if problems := proofs.problems(opened):
         raise build_error(problems)
+    for name, run in opened.unsteady.items():
+        why = run.failure.message if run.failure else ""
+        log.info("tclab: %s was unsteady here, so its recording is shown: %s", name, why)
     state.begin_build(opened).site = Path(config.site_dir)
     references.load_locations(opened.store_path / "sources.json")
     os.environ.setdefault("SOURCE_DATE_EPOCH", str(newest_run_time(opened)))

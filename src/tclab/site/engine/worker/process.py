@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from tclab import display
+from tclab.errors import Unsteady
 from tclab.model import Artifact, encode
 from tclab.site.engine.worker import forked
 from tclab.site.engine.worker.protocol import (
@@ -210,9 +211,11 @@ def _make_report(error: BaseException | None, job: JobFile, claim_results: Claim
     )
 
 
-def _classify(error: BaseException) -> Literal["raised", "assertion", "exit"]:
+def _classify(error: BaseException) -> Literal["raised", "assertion", "unsteady", "exit"]:
     if isinstance(error, SystemExit):
         return "exit"
+    if isinstance(error, Unsteady):
+        return "unsteady"
     return "assertion" if isinstance(error, AssertionError) else "raised"
 
 

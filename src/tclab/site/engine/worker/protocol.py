@@ -102,7 +102,7 @@ class AsDeclared(ClaimResults):
 class Stopped(ClaimResults):
     """The file ended with an undeclared error. `hint` is a next step, or ''."""
 
-    ended: Literal["raised", "assertion", "exit"]
+    ended: Literal["raised", "assertion", "unsteady", "exit"]
     message: str
     line: int | None
     traceback: str

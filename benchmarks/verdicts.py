@@ -1,0 +1,130 @@
+"""Repeat verdicts of `tclab explain --measure` on functions whose answer is known, under load.
+
+``PYTHONPATH=src python -m benchmarks.verdicts --out FILE`` measures functions in turns on this
+machine's CPU: products in a frame that Dynamo gives up, so that the same code runs compiled and in
+eager; a product that both hand to the same library; a chain of pointwise operations; and one
+addition of four numbers. The answer is the processor's time in eager over that compiled, on one
+thread of one process, which other programs change little. Beside the measurements other programs
+should use the cores. *Unsteady* is never wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import tempfile
+import time
+import unittest.mock
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.floors import describe_environment
+from tclab.explain import inputs, measure
+from tclab.explain.request import ExplainRequest
+from tclab.explain.steps import silent
+from tclab.model import FASTER, SAME, UNSTEADY
+
+_FILE = """
+import torch
+
+def given_up(x, y):
+    for _ in range(2):
+        torch._dynamo.graph_break()
+        x = x @ y
+    return x
+
+def product(x, y):
+    return x @ y
+
+def chain(x, y):
+    for _ in range(6):
+        x = torch.tanh(x * y + 1) * torch.sigmoid(x)
+    return x
+
+def addition(x):
+    return x + 1
+"""
+_SQUARE, _WIDE = ("f32[512,512]",) * 2, ("f32[512,2048]",) * 2
+#: The inputs of each function.
+_INPUTS = {"given_up": _SQUARE, "product": _SQUARE, "chain": _WIDE, "addition": ("f32[4]",)}
+#: Processor seconds of one turn, and turns.
+_TURN, _TURNS = 0.05, 21
+#: *As fast as eager* is right within this range of 1; *faster* and *slower* are right beyond this.
+_SAME_RANGE, _LEAST = 0.1, 0.03
+
+
+def find_answer(file: Path, name: str) -> float:
+    """Return the processor's time in eager over that compiled, as the median of turns."""
+    names: dict[str, Any] = {}
+    exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), names)
+    arguments = [inputs.make(inputs.parse(each)) for each in _INPUTS[name]]
+    compiled = torch.compile(names[name], dynamic=False)
+
+    def seconds(fn: Callable[..., object], calls: int) -> float:
+        began = time.process_time()
+        for _ in range(calls):
+            fn(*arguments)
+        return (time.process_time() - began) / calls
+
+    for fn in (names[name], compiled):
+        seconds(fn, 3)
+    calls = max(1, round(_TURN / seconds(names[name], 3)))
+    turns = [seconds(names[name], calls) / seconds(compiled, calls) for _ in range(_TURNS)]
+    return statistics.median(turns)
+
+
+def is_wrong(verdict: str, answer: float) -> bool:
+    """Return whether a verdict does not agree with the answer."""
+    if verdict == SAME:
+        return abs(answer - 1) > _SAME_RANGE
+    if verdict == UNSTEADY:
+        return False
+    return answer < 1 + _LEAST if verdict == FASTER else answer > 1 - _LEAST
+
+
+def measure_once(file: Path, name: str) -> dict[str, Any]:
+    """Measure a function once; return the verdict, the speed-ups and the load of the machine."""
+    request = ExplainRequest.parse(
+        f"{file}:{name}", inputs=_INPUTS[name], options=["dynamic=False"]
+    )
+    with unittest.mock.patch.object(measure, "_profile", return_value=None):  # says nothing here
+        found = measure.measure(request, silent)
+    (mode,) = found.compiled
+    verdict = found.verdict(mode)
+    return {
+        "name": name,
+        "verdict": verdict,
+        "speedups": found.speedups(mode),
+        "load": os.getloadavg()[0],
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure the functions `--times` times, and write a row for each; then the answers."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=list(_INPUTS))
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--times", type=int, default=20)
+    given = parser.parse_args(arguments)
+    environment, today = describe_environment("")
+    rows: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "known.py")
+        file.write_text(_FILE)
+        for _ in range(given.times):
+            for name in given.names:
+                rows.append(measure_once(file, name))
+                print(rows[-1], flush=True)
+        answers = {name: find_answer(file, name) for name in given.names}
+    wrong = [row for row in rows if is_wrong(row["verdict"], answers[row["name"]])]
+    whole = {"environment": environment, "recorded": today, "answers": answers, "rows": rows}
+    given.out.write_text(json.dumps(whole | {"wrong": len(wrong)}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
