@@ -43,8 +43,8 @@ def test_every_page_has_a_tab_for_each_section_and_is_in_one(site: Path, page: s
 def test_a_click_leads_to_another_section(tab: Any, address: str, page: str) -> None:
     opened = tab(viewport=DESKTOP)
     opened.goto(f"{address}/{page}.html", wait_until="load")
-    opened.locator(".md-tabs").get_by_text("Labs", exact=True).click()
-    opened.wait_for_url("**/labs/index.html")
+    opened.locator(".md-tabs").get_by_text("Reference", exact=True).click()
+    opened.wait_for_url("**/reference/index.html")
 
 
 @pytest.mark.browser
@@ -58,7 +58,7 @@ def test_a_click_on_a_line_is_offered_where_scripts_run(
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("page", ["pipeline/guards", "practice/find-out", "reference/logs"])
+@pytest.mark.parametrize("page", ["pipeline/guards", "practice/find-out", "practice/decoding", "reference/logs"])
 def test_the_pages_of_a_section_are_in_sight(tab: Any, address: str, page: str) -> None:
     opened = tab(viewport=DESKTOP)
     opened.goto(f"{address}/{page}.html", wait_until="load")
