@@ -35,6 +35,7 @@ _EAGER_DRAWS = (
 #: The reference in float64 cannot judge such a difference, because eager computes these numbers in
 #: float64 already.
 _PYTHON_NUMBERS = "Dynamo computes some numbers of Python as tensors of float32"
+_NO_FLOAT64 = "it does not run in float64"
 #: The number of float64 runs with rounding noise: at first, and before a difference is reported.
 #: More runs are needed then, because in few runs the noise of an element can cancel by chance.
 _FIRST_NOISY_RUNS, _FINAL_NOISY_RUNS = 2, 12
@@ -139,7 +140,8 @@ class Comparison:
             reference = self.reference(noisy_runs)
             found = compare_observations(eager, self.observed, reference)
             if not found.differences:
-                return _make_equal_agreement(found)
+                judged = _NO_FLOAT64 if reference is NO_REFERENCE else ""
+                return _make_equal_agreement(found, judged)
         again = self.compiled(options, eager_random=True)
         if not (found := compare_observations(eager, again, reference)).differences:
             return _make_equal_agreement(found, _EAGER_DRAWS)
