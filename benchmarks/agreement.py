@@ -122,7 +122,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--jobs", type=int, default=1, help="operators compared at one time")
     parser.add_argument("--each", type=int, default=60, help="the most seconds of one operator")
-    asked = parser.parse_args()
+    asked = parser.parse_intermixed_args()
     until = time.monotonic() + asked.seconds
     rows = []
     for row in _rows(asked, until):
