@@ -6,26 +6,30 @@ compiles each function of a corpus for the CPU and holds it against eager, as `t
 - ``functions`` and ``models``: the catalogue, by `explain`, with the seconds that the comparison
   adds to it;
 - ``operators``: PyTorch's own operator database (it needs the package expecttest), by torch.compile
-  alone: three samples of each operator in five types, forward and backward, each in a process of
-  its own (`benchmarks.operator_samples`);
+  alone: three samples of each operator in five types, forward and backward;
 - ``mixed``: random programs in float32, bfloat16 and float16 (`benchmarks.mixed_programs`).
 
 Each line of the output is one function: its name, the verdict in words, the differences, seconds.
-What the file of ``--out`` holds already is not compared again.
+What the file of ``--out`` holds already is not compared again. Each function of the catalogue or
+of the operators has a process of its own (`benchmarks.forked`).
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
+import random
 import statistics
 import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+from benchmarks import forked
 
 #: One function: its name, and a function that compares it and returns a row.
 Case = tuple[str, Callable[[], dict[str, Any]]]
@@ -33,12 +37,29 @@ Case = tuple[str, Callable[[], dict[str, Any]]]
 _PROGRAMS = 60
 
 
-def catalogue(corpus: str) -> Iterator[Case]:
-    """The examples of the catalogue."""
+def compare_catalogue(corpus: str, name: str) -> dict[str, Any]:
+    """Compare an example of the catalogue."""
     from tclab.workshop import catalog
 
-    for name, each in catalog.examples(corpus).items():
-        yield name, lambda each=each: _explained(each)
+    return compare_case((name, lambda: _explained(catalog.find(name, corpus))))
+
+
+def operators() -> list[str]:
+    """Return the names of the operators' samples, such as ``operators/add-float32-0``. Their order
+    is random and the same for every PyTorch, so that what is compared before the time is over is a
+    fair sample.
+    """
+    from tclab.workshop.catalog import operators
+
+    return sorted(operators.list_cpu_names(), key=lambda name: random.Random(name).random())
+
+
+def compare_operator(name: str) -> dict[str, Any] | None:
+    """Compare a sample of an operator; None if the operator has fewer samples."""
+    from tclab.workshop.catalog import operators
+
+    example = operators.find_on_cpu(name)
+    return None if example is None else compare_case((name, lambda: _compared(example)))
 
 
 def _explained(example: Any) -> dict[str, Any]:
@@ -101,7 +122,7 @@ def compare_case(case: Case) -> dict[str, Any]:
     return {"name": name, "seconds": time.perf_counter() - since} | row
 
 
-def compare_example(example: Any) -> dict[str, Any]:
+def _compared(example: Any) -> dict[str, Any]:
     """Compare the call of an example, compiled on its own, with eager's; return the verdict."""
     from tclab.capturing.agreement import Comparison
 
@@ -120,8 +141,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--part", default="0/1", help="which of how many parts: 0/8")
     parser.add_argument("--seconds", type=float, default=float("inf"))
-    parser.add_argument("--jobs", type=int, default=1, help="operators compared at one time")
-    parser.add_argument("--each", type=int, default=60, help="the most seconds of one operator")
+    parser.add_argument("--jobs", type=int, default=1, help="functions compared at one time")
+    parser.add_argument("--each", type=int, default=120, help="the most seconds of one")
     asked = parser.parse_intermixed_args()
     until = time.monotonic() + asked.seconds
     rows = []
@@ -144,18 +165,23 @@ def _rows(asked: argparse.Namespace, until: float) -> Iterator[dict[str, Any]]:
     def is_asked(name: str) -> bool:
         return name not in done and (not asked.names or name in asked.names)
 
-    if asked.corpus == "operators":
-        from benchmarks import operator_samples
-
-        names = [each for each in operator_samples.names()[part::parts] if is_asked(each)]
-        yield from operator_samples.rows(names, asked.jobs, asked.each, until)
+    if asked.corpus == "mixed":
+        for number, case in enumerate(mixed()):
+            if number % parts == part and is_asked(case[0]) and time.monotonic() < until:
+                yield compare_case(case)
         return
-    cases = mixed() if asked.corpus == "mixed" else catalogue(asked.corpus)
-    for number, case in enumerate(cases):
-        if time.monotonic() > until:
-            return
-        if number % parts == part and is_asked(case[0]):
-            yield compare_case(case)
+    from tclab.workshop import catalog
+
+    how: tuple[Sequence[str], forked.Compare] = (
+        (operators(), compare_operator)
+        if asked.corpus == "operators"
+        else (
+            list(catalog.examples(asked.corpus)),
+            functools.partial(compare_catalogue, asked.corpus),
+        )
+    )
+    names = [each for each in how[0][part::parts] if is_asked(each)]
+    yield from forked.rows(names, how[1], asked.jobs, asked.each, until)
 
 
 def _print_counts(rows: list[dict[str, Any]]) -> None:
