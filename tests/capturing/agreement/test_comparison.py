@@ -451,6 +451,19 @@ def test_memory_that_nothing_has_written_is_not_comparable() -> None:
     assert not torch.are_deterministic_algorithms_enabled()
 
 
+def test_another_shape_differs_though_its_values_are_unwritten_memory() -> None:
+    def empty(x: torch.Tensor) -> torch.Tensor:
+        return torch.empty(x.shape)
+
+    x = torch.ones(1, 40)
+    assert planted(empty, empty, x).verdict == RANDOM
+    found = planted(empty, lambda x: torch.tensor(x.shape).float(), x)
+    assert (found.verdict, first(found)) == (
+        DIFFERS,
+        ("output 0", "shape", "(1, 40)", "(2,)"),
+    )
+
+
 def test_a_dropout_of_other_elements_differs() -> None:
     def dropped(x: torch.Tensor) -> torch.Tensor:
         return nn.functional.dropout(x, 0.5, training=True)
