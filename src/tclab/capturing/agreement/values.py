@@ -25,6 +25,8 @@ _MODULE_ATTRIBUTES = (
 ) - {"training"}
 #: The tables of hooks among them.
 _HOOKS = [name for name in vars(torch.nn.Module()) if name.endswith("_hooks")]
+#: Layouts of which PyTorch's own deep copy knows one only.
+_SPARSE = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
 _TABLES = ("_parameters", "_buffers", "_modules")
 
 #: Address, bytes and type of a storage → its copy, as a tensor of one dimension.
@@ -106,9 +108,15 @@ def deep_copy(value: Any, convert: Convert | None = None) -> Any:
     keep = []  # memo has id()s as keys, so the tensors must live until the copy is made
     with compiler.without_subclasses():
         for _, leaf in walk(value, ""):
-            if isinstance(leaf, torch.Tensor) and id(leaf) not in memo and _is_strided(leaf):
+            if not isinstance(leaf, torch.Tensor) or id(leaf) in memo:
+                continue
+            if _is_strided(leaf):
                 memo[id(leaf)] = _copy_tensor(leaf, storages, convert)
-                keep.append(leaf)
+            elif type(leaf) is torch.Tensor and leaf.layout in _SPARSE:
+                memo[id(leaf)] = _copy_sparse(leaf, convert)
+            else:
+                continue
+            keep.append(leaf)
         for leaf in keep:  # an attribute may be a tensor of the memo
             memo[id(leaf)].__dict__.update(copy.deepcopy(vars(leaf), memo))
     return copy.deepcopy(value, memo)
@@ -139,6 +147,13 @@ def _copy_tensor(tensor: torch.Tensor, storages: Storages, convert: Convert | No
     if tensor.is_leaf and tensor.grad is not None:
         new.grad = _copy_tensor(tensor.grad, storages, convert)
     return new
+
+
+def _copy_sparse(tensor: torch.Tensor, convert: Convert | None) -> torch.Tensor:
+    with torch.inference_mode(False):
+        new = tensor.detach().clone()
+        new = convert(new) if convert and new.is_floating_point() else new
+    return new.requires_grad_(tensor.requires_grad)
 
 
 def _copy_storage(
