@@ -28,6 +28,8 @@ from tclab.explain.trials.remedy import Remedy
 if TYPE_CHECKING:
     from tclab.explain.trials.remedy import TrialResult
 
+#: The most seconds of each trial: what a fix does is asked, also where the machine is busy.
+_SECONDS = 300.0
 #: How a report says that a trial of a fix succeeded.
 _TRIED = re.compile(r"Tried:|:tried,and")
 #: What stands behind a fix: what is at fault, in some cases, and the outcome of the trial.
@@ -88,6 +90,7 @@ def _explain_recorded(case: Case, folder: str) -> None:
     run = TrialRunner.run
 
     def recorded(self: TrialRunner, remedy: Remedy) -> TrialResult | None:
+        self.seconds = _SECONDS
         result = run(self, remedy)
         if result is not None:
             tried.append(remedy)

@@ -111,6 +111,24 @@ def goes_round(x):
     return called.forward(x)
 
 
+class Flow(nn.Module):
+    def forward(self, x):
+        return x + 1
+
+    def inverse(self, x):
+        return self.subtract(x)
+
+    def subtract(self, x):
+        return x - 1
+
+
+flow = torch.compile(Flow(), backend="eager")
+
+
+def sample(x):
+    return flow.inverse(x)
+
+
 def example_inputs():
     return (torch.ones(3),)
 """
@@ -195,6 +213,19 @@ def test_a_forward_that_is_called_directly(explained):
     report = explained("goes_round")
     assert "the uncompiled `Part.forward` is called at own_parts.py:" in report.own.cause
     assert "return called(x). Tried: 1 frame is compiled." in report.own.fix
+
+
+def test_another_method_than_forward_is_called(explained):
+    report = explained("sample")
+    line = PARTS.splitlines().index("    return flow.inverse(x)") + 1
+    assert counts.summary(report) == (
+        "0 frames were compiled of the 1 object that your file compiles: `Flow.inverse` is called "
+        f"at own_parts.py:{line} (return flow.inverse(x)); a compiled module has a compiled "
+        "`forward` and no other compiled method."
+    )
+    assert (
+        report.own.fix == "Compile the function that calls the method. Tried: 1 frame is compiled."
+    )
 
 
 def test_a_note_of_a_library_is_no_compile():

@@ -23,6 +23,7 @@ SIMPLE = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.
 _BY_TEXT = (range, slice, Enum)
 _WITH_STATE = (torch.Generator, torch.optim.lr_scheduler.LRScheduler)
 _CODE = (type, FunctionType, MethodType, ModuleType)
+PLAIN_TENSORS = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 
 def open_outputs(result: object) -> Iterator[tuple[str, Any, bool]]:
@@ -60,12 +61,18 @@ def has_state(value: object) -> bool:
 
 
 def _open(value: Any, name: str, seen_ids: set[int]) -> Iterator[tuple[str, Any, bool]]:
-    if isinstance(value, SIMPLE) or (isinstance(value, torch.Tensor) and not value.is_nested):
+    if isinstance(value, SIMPLE):
         yield name, value, True
         return
-    if id(value) in seen_ids:
-        return
+    first = id(value) not in seen_ids
     seen_ids.add(id(value))
+    if isinstance(value, torch.Tensor) and not value.is_nested:
+        yield name, value, True
+        for part, inner in list_tensor_attributes(value) if first else ():
+            yield from _open(inner, name + part, seen_ids)
+        return
+    if not first:
+        return
     parts = list_parts(value)
     # a nested tensor has no sizes of its own
     shown = f"nested {type(value).__name__}" if isinstance(value, torch.Tensor) else value
@@ -136,6 +143,15 @@ def _list_attributes(value: Any) -> list[tuple[str, Any]]:
         own = {name: inner for name, inner in own.items()
                if not isinstance(inner, (*SIMPLE, *_CODE))}  # fmt: skip
     return [(f".{name}", inner) for name, inner in own.items()]
+
+
+def list_tensor_attributes(tensor: torch.Tensor) -> list[tuple[str, Any]]:
+    """Return the attributes that the user's code has set on a tensor of no other class, but for
+    functions. Names with ``_dynamo`` are the compiler's.
+    """
+    own = vars(tensor) if type(tensor) in PLAIN_TENSORS else {}
+    return [(f".{name}", inner) for name, inner in own.items()
+            if not name.startswith("_dynamo") and not isinstance(inner, _CODE)]  # fmt: skip
 
 
 def list_slots(cls: type) -> Iterator[str]:

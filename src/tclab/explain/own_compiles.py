@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 #: The reason why no frame was compiled, if nothing is wrong with the compiled objects.
 NONE_REACHED = "a call reaches none of the compiled objects"
 GENERATOR = "generator or a coroutine"
+OTHER_METHOD = "a compiled module has a compiled `forward` and no other compiled method"
 _SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 #: The most objects to visit. A call of a large model can reach this many.
 _MOST_OBJECTS = 50_000
@@ -237,8 +238,8 @@ def _describe_generator(reachable: ReachableCompiles) -> str:
 
 
 def _describe_running_original(reachable: ReachableCompiles, call: Callable[[], object]) -> str:
-    """Return the uncompiled original that runs in place of its compiled form, and where it runs; ''
-    if there is none.
+    """Return the uncompiled original, or another method of it, that runs in place of its compiled
+    form, and where it is called; '' if there is none.
     """
     recorded = {id(each.result) for each in reachable.compile_calls}
     others = (
@@ -250,7 +251,9 @@ def _describe_running_original(reachable: ReachableCompiles, call: Callable[[], 
         found = find_running_original(call, (*reachable.compile_calls, *others))
     if found is None:
         return ""
-    compiled, place = found
+    compiled, place = found.compiled, found.place
+    if found.method:
+        return f"`{found.method}` is called at {place}; {OTHER_METHOD}"
     where = f" ({compiled.place})" if compiled.place else ""
     if compiled.is_in_place:
         return (

@@ -1,6 +1,6 @@
 """Find compiled objects whose uncompiled originals run in their place: a bound method stored before
 the compile; a compiled module that is only assigned to a loop variable; a `forward` that is called
-directly.
+directly; another method than `forward`.
 """
 
 from __future__ import annotations
@@ -47,6 +47,29 @@ class CompileCall:
             return False
         owner = getattr(function, "__self__", None)
         return owner is None or frame.f_locals.get("self") is owner
+
+    def runs_other_method_in(self, frame: FrameType) -> bool:
+        """Return whether the frame runs a method of the user's on the original, a module, which is
+        not its `forward`.
+        """
+        code = frame.f_code
+        return (
+            hasattr(self.original, "forward")
+            and frame.f_locals.get("self") is self.original
+            and getattr(type(self.original), code.co_name, None) is not None
+            and user_lines.is_user_file(code.co_filename)
+        )
+
+
+@dataclass(frozen=True)
+class RunningOriginal:
+    """What runs uncompiled, and the user's line that calls it. `method` is the method's name if it
+    is not what was compiled, such as ``Flow.inverse``.
+    """
+
+    compiled: CompileCall
+    place: str
+    method: str = ""
 
 
 @contextmanager
@@ -95,18 +118,22 @@ def _find_place(frame: FrameType | None) -> str:
 
 def find_running_original(
     call: Callable[[], object], compiled: Iterable[CompileCall]
-) -> tuple[CompileCall, str] | None:
-    """Make a call and return the first compiled object whose uncompiled original runs in it, with
-    the user's line that calls the original; None if there is none.
+) -> RunningOriginal | None:
+    """Make a call and return the first compiled object whose uncompiled original runs in it; if
+    there is none, the first of which another method runs; None if there is none either.
     """
-    every, found = list(compiled), list[tuple[CompileCall, str]]()
+    every, found, others = list(compiled), list[RunningOriginal](), list[RunningOriginal]()
 
     def watch(frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and not found:
-            for each in every:
-                if each.runs_in(frame) and (place := _find_place(frame.f_back)):
-                    found.append((each, place))
-                    return
+        if event != "call" or found:
+            return
+        for each in every:
+            if each.runs_in(frame) and (place := _find_place(frame.f_back)):
+                found.append(RunningOriginal(each, place))
+                return
+            if not others and each.runs_other_method_in(frame):
+                method = f"{each.name}.{frame.f_code.co_name}"
+                others.append(RunningOriginal(each, _find_place(frame.f_back), method))
 
     before = sys.getprofile()
     sys.setprofile(watch)
@@ -115,4 +142,4 @@ def find_running_original(
             call()
     finally:
         sys.setprofile(before)
-    return found[0] if found else None
+    return next(iter([*found, *others]), None)

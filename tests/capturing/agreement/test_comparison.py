@@ -34,6 +34,11 @@ def test_the_same_function_is_equal_to_the_bit() -> None:
     assert (found.verdict, found.ulps, str(found)) == (EQUAL, 0, "equal to eager, to the bit")
 
 
+def _tagged(x: torch.Tensor) -> torch.Tensor:
+    x.tag = x.me = x  # type: ignore[attr-defined]
+    return x
+
+
 @pytest.mark.parametrize(
     ("other", "difference"),
     [
@@ -44,6 +49,7 @@ def test_the_same_function_is_equal_to_the_bit() -> None:
         (lambda x: [x.clone()], ("the result", "type", "Tensor", "list")),
         (lambda x: nn.Parameter(x.clone(), False), ("output 0", "type", "Tensor", "Parameter")),
         (lambda x: x.clone().fill_(torch.nan), ("output 0", "values", "1", "nan")),
+        (lambda x: _tagged(x.clone()), ("output 0.tag", "existence", "not there", "there")),
     ],
 )
 def test_a_property_that_differs_is_named(
@@ -183,6 +189,14 @@ def test_functions_with_a_default_of_one_name_are_kept_apart() -> None:
         (Slots, lambda s: setattr(s, "n", 1), "the argument s.n"),
         (lambda: SimpleNamespace(n=0), lambda s: setattr(s, "n", 1), "the argument s.n"),
         (lambda: nn.Dropout().train(), lambda s: s.eval(), "the argument s.training"),
+        (lambda: torch.ones(2), lambda s: setattr(s, "step", 1), "the argument s.step"),
+        (
+            lambda: nn.Parameter(torch.ones(2)),
+            lambda s: s.register_hook(torch.neg),
+            "the argument s.(hooks)",
+        ),
+        (nn.ReLU, lambda s: s.register_forward_hook(print), "the argument s.(forward hooks)"),
+        (list, lambda s: random.random(), "the next number of Python's random"),
         (
             torch.Generator,
             lambda s: torch.rand(3, generator=s),
@@ -210,6 +224,28 @@ def test_state_that_one_side_changes_is_named(
     found = planted(keeps, changes, torch.ones(4), make())
     assert found.verdict == DIFFERS
     assert where in {each.where for each in found.differences}, found.differences
+
+
+def test_sparse_indices_that_may_repeat_are_named() -> None:
+    def sparse(x: torch.Tensor) -> torch.Tensor:
+        return torch.sparse_coo_tensor(torch.tensor([[0, 1]]), x)
+
+    found = planted(sparse, lambda x: sparse(x).coalesce(), torch.ones(2))
+    assert first(found) == ("output 0", "layout", "sparse_coo", "sparse_coo, coalesced")
+
+
+def test_what_a_right_compile_leaves_on_its_arguments_is_equal() -> None:
+    def call(x: torch.Tensor, weight: torch.Tensor, net: nn.Module) -> torch.Tensor:
+        x.step = getattr(x, "step", 0) + 1  # type: ignore[attr-defined]
+        weight.register_hook(torch.neg)
+        net.register_forward_hook(lambda *_: None)
+        result = x * weight * random.random()
+        result.tag = "made"  # type: ignore[attr-defined]
+        return result
+
+    weight = nn.Parameter(torch.ones(2))
+    found = compared(call, (torch.ones(2), weight, nn.ReLU()), backward=True)
+    assert str(found) == "equal to eager, to the bit"
 
 
 def writes_and_raises(x: torch.Tensor) -> torch.Tensor:
@@ -384,6 +420,18 @@ def test_a_number_that_dynamo_leaves_out_is_no_rounding() -> None:
     assert (found.verdict, found.stage) == (DIFFERS, "Dynamo"), found
 
 
+def test_a_function_that_refuses_float64_is_judged_by_its_largest_value_and_says_so() -> None:
+    def only_float32(x: torch.Tensor) -> torch.Tensor:
+        assert x.dtype is torch.float32
+        return x * 3
+
+    x = torch.tensor([1.0, 1000.0])
+    found = planted(only_float32, lambda x: x * 3 + 1e-5, x)
+    assert found.verdict == EQUAL and "it does not run in float64" in found.reason
+    assert "float64" not in planted(lambda x: x * 3, lambda x: x * 3 * (1 + 1e-6), x).reason
+    assert planted(only_float32, lambda x: x * 3 + 1, x).verdict == DIFFERS
+
+
 def test_what_two_eager_runs_do_not_agree_on_is_random() -> None:
     def unsteady(x: torch.Tensor) -> torch.Tensor:
         return x * random.SystemRandom().random()
@@ -401,6 +449,19 @@ def test_memory_that_nothing_has_written_is_not_comparable() -> None:
 
     assert planted(unwritten, of_sevens, torch.ones(3)).verdict == RANDOM
     assert not torch.are_deterministic_algorithms_enabled()
+
+
+def test_another_shape_differs_though_its_values_are_unwritten_memory() -> None:
+    def empty(x: torch.Tensor) -> torch.Tensor:
+        return torch.empty(x.shape)
+
+    x = torch.ones(1, 40)
+    assert planted(empty, empty, x).verdict == RANDOM
+    found = planted(empty, lambda x: torch.tensor(x.shape).float(), x)
+    assert (found.verdict, first(found)) == (
+        DIFFERS,
+        ("output 0", "shape", "(1, 40)", "(2,)"),
+    )
 
 
 def test_a_dropout_of_other_elements_differs() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import nn
 
@@ -47,6 +48,17 @@ def test_a_tensor_that_is_no_leaf_is_copied_and_requires_grad() -> None:
     assert copy.requires_grad
     assert copy.is_leaf
     assert copy.tolist() == [2.0] * 3
+
+
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr])
+def test_a_sparse_tensor_is_copied_and_converted(layout: torch.layout) -> None:
+    sparse = torch.eye(3).to_sparse(layout=layout).requires_grad_()
+    copied, converted = values.deep_copy(sparse), values.deep_copy(sparse, lambda x: x.double())
+    assert (copied.layout, copied.requires_grad, copied.dtype) == (layout, True, torch.float32)
+    assert copied is not sparse and torch.equal(copied.to_dense(), torch.eye(3))
+    assert converted.dtype == torch.float64 and torch.equal(
+        converted.to_dense(), torch.eye(3).double()
+    )
 
 
 def test_a_conversion_changes_floating_point_tensors_only() -> None:

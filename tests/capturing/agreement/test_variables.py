@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import enum
 import threading
 from collections.abc import Callable, Iterator
@@ -175,6 +176,16 @@ def test_what_cannot_be_copied_or_set_is_left_alone() -> None:
     assert "Kept" in names and "Color" not in names
     assert vars(Variable("Kept", Kept).get()).keys() == {"calls", "seen"}
     assert planted(colored, colored, X).verdict == EQUAL
+
+
+def test_a_large_container_is_not_copied_to_see_whether_it_can_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    copied: list[Any] = []
+    monkeypatch.setattr(copy, "deepcopy", lambda value, memo=None: copied.append(value))
+    monkeypatch.setattr(Kept, "seen", [1] * 1000)
+    assert vars(Variable("Kept", Kept).get()).keys() == {"calls", "seen", "lock"}
+    assert copied == Kept.lock
 
 
 def test_a_function_of_another_module_of_the_users_is_reached() -> None:

@@ -23,7 +23,7 @@ from tclab.capturing.agreement.observed import Observation
 from tclab.capturing.agreement.setups import Call, Setup
 from tclab.capturing.agreement.values import Convert
 from tclab.capturing.torch_private import precision, replaying
-from tclab.model import EQUAL, RANDOM, UNKNOWN, Agreement
+from tclab.model import EQUAL, RANDOM, UNKNOWN, Agreement, Difference
 
 _OWN_COMPILE_REASON = (
     "this machine's own compile: the numbers of a GPU that is not here cannot be known"
@@ -35,6 +35,7 @@ _EAGER_DRAWS = (
 #: The reference in float64 cannot judge such a difference, because eager computes these numbers in
 #: float64 already.
 _PYTHON_NUMBERS = "Dynamo computes some numbers of Python as tensors of float32"
+_NO_FLOAT64 = "it does not run in float64"
 #: The number of float64 runs with rounding noise: at first, and before a difference is reported.
 #: More runs are needed then, because in few runs the noise of an element can cancel by chance.
 _FIRST_NOISY_RUNS, _FINAL_NOISY_RUNS = 2, 12
@@ -133,13 +134,14 @@ class Comparison:
         eager = self.eager()
         if not compare_observations(eager, self.observed).differences:
             return _make_equal_agreement(compare_observations(eager, self.observed))
-        if compare_observations(eager, self.eager_again(), NO_REFERENCE).differences:
-            return Agreement(RANDOM, reason="two eager runs with the same seed differ, too")
+        if random := compare_observations(eager, self.eager_again(), NO_REFERENCE).differences:
+            return self._judge_random(eager, random, options)
         for noisy_runs in (_FIRST_NOISY_RUNS, _FINAL_NOISY_RUNS):
             reference = self.reference(noisy_runs)
             found = compare_observations(eager, self.observed, reference)
             if not found.differences:
-                return _make_equal_agreement(found)
+                judged = _NO_FLOAT64 if reference is NO_REFERENCE else ""
+                return _make_equal_agreement(found, judged)
         again = self.compiled(options, eager_random=True)
         if not (found := compare_observations(eager, again, reference)).differences:
             return _make_equal_agreement(found, _EAGER_DRAWS)
@@ -157,6 +159,29 @@ class Comparison:
             return _make_equal_agreement(near, _PYTHON_NUMBERS)
         agreement = stages.explain_difference(found.differences, differs, self._first_operator)
         return self._blame_undeclared_write(agreement)
+
+    def _judge_random(
+        self, eager: Observation, random: Sequence[Difference], options: Mapping[str, Any]
+    ) -> Agreement:
+        """Return the verdict if two eager runs differ by `random`: their values cannot be compared,
+        but another shape, type or error, which these runs agree on, can.
+        """
+        unsteady = {(each.where, each.what) for each in random}
+
+        def list_steady(observed: Observation) -> list[Difference]:
+            found = compare_observations(eager, observed, NO_REFERENCE).differences
+            steady = (each for each in found if each.what != "values")
+            return [each for each in steady if (each.where, each.what) not in unsteady]
+
+        steady = list_steady(self.observed) and list_steady(self.compiled(options))
+        if not steady:
+            return Agreement(RANDOM, reason="two eager runs with the same seed differ, too")
+        common = _common_options(options)
+        return stages.explain_difference(
+            steady,
+            lambda changed: bool(list_steady(self.compiled({**common, **changed}))),
+            self._first_operator,
+        )
 
     def _blame_undeclared_write(self, agreement: Agreement) -> Agreement:
         """Return the verdict with the operator that writes to an argument and does not declare it,

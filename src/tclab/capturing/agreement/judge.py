@@ -144,9 +144,10 @@ def _compare_errors(eager: Observation, compiled: Observation) -> Iterator[Diffe
 def _list_missing(
     left: Mapping[str, ObservedValue], right: Mapping[str, ObservedValue]
 ) -> Iterator[Difference]:
-    for name in left.keys() ^ right.keys():
-        there = {True: "there", False: "not there"}
-        yield Difference(name, "existence", there[name in left], there[name in right])
+    there = {True: "there", False: "not there"}
+    for name in {**left, **right}:  # in the order in which they were recorded
+        if (name in left) != (name in right):
+            yield Difference(name, "existence", there[name in left], there[name in right])
 
 
 def _compare_value(

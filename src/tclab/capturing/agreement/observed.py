@@ -4,6 +4,7 @@ calls.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -86,9 +87,14 @@ def observe(leaf: Any, owner: str = "") -> ObservedValue:
     return ObservedValue(leaf if plain else None, {"type": type(leaf).__name__})
 
 
-def _modes() -> dict[str, str]:
-    """Return the modes in which a call leaves PyTorch, by what they are."""
+def _modes() -> dict[str, Any]:
+    """Return the modes in which a call leaves PyTorch and Python's random numbers, by what they
+    are.
+    """
+    next_draw = random.Random()
+    next_draw.setstate(random.getstate())
     return {
+        "the next number of Python's random": next_draw.random(),
         "the grad mode after the calls": "on" if torch.is_grad_enabled() else "off",
         "the default dtype after the calls": str(torch.get_default_dtype()),
     }
@@ -105,6 +111,8 @@ def _list_facts(tensor: torch.Tensor, owner: str) -> dict[str, str]:
     }
     if tensor.requires_grad and tensor.is_leaf:
         facts["requires_grad"] += ", as a leaf"
+    if tensor.layout == torch.sparse_coo and tensor.is_coalesced():
+        facts["layout"] += ", coalesced"
     if tensor.layout == torch.strided:
         facts["strides"] = str(_significant_strides(tensor))
         offset = f" from element {at}" if (at := tensor.storage_offset()) else ""

@@ -44,8 +44,10 @@ class Setup:
         """Return the setup of a function. Its variables are those named in its code, and those
         named in the code of the user's functions that it reaches.
         """
-        found = tuple(variables.find_variables(fn))
-        empty = tuple(each for each in variables.find_caches(fn) if not each.cache_info().currsize)
+        reached = list(variables.reachable_functions(fn))
+        found = tuple(variables.find_variables(fn, reached))
+        caches = variables.find_caches(fn, reached)
+        empty = tuple(each for each in caches if not each.cache_info().currsize)
         return cls(fn, calls, found, [each.get() for each in found], empty)
 
     def copy(self, convert: Convert | None = None) -> Setup:

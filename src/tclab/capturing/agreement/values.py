@@ -16,14 +16,17 @@ import torch
 
 from tclab.capturing import outputs
 from tclab.capturing.outputs import SIMPLE
-from tclab.capturing.torch_private import compiler
+from tclab.capturing.torch_private import compiler, hooks
 from tclab.text import user_lines
 
 #: PyTorch's own attributes of every module, except those that contain tensors and modules.
 _MODULE_ATTRIBUTES = (
     frozenset(vars(torch.nn.Module())) | {"_is_torch_compile", "_torchdynamo_wrapper_id"}
 ) - {"training"}
-_PLAIN_TENSOR_TYPES = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
+#: The tables of hooks among them.
+_HOOKS = [name for name in vars(torch.nn.Module()) if name.endswith("_hooks")]
+#: Layouts of which PyTorch's own deep copy knows one only.
+_SPARSE = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
 _TABLES = ("_parameters", "_buffers", "_modules")
 
 #: Address, bytes and type of a storage → its copy, as a tensor of one dimension.
@@ -34,7 +37,8 @@ Convert = Callable[[torch.Tensor], torch.Tensor]
 
 def walk(value: Any, name: str) -> Iterator[tuple[str, Any]]:
     """Yield (name, leaf) for each tensor and plain value that `value` reaches through containers,
-    modules, optimizers and objects of the user's classes, each object once.
+    modules, optimizers, objects of the user's classes and attributes of tensors, each object once.
+    Hooks are counted.
     """
     yield from _walk(value, name, set())
 
@@ -42,8 +46,7 @@ def walk(value: Any, name: str) -> Iterator[tuple[str, Any]]:
 def _walk(value: Any, name: str, seen_ids: set[int]) -> Iterator[tuple[str, Any]]:
     if isinstance(value, (torch.Tensor, *SIMPLE)):
         yield name, value
-        return
-    if id(value) in seen_ids:
+    if isinstance(value, SIMPLE) or id(value) in seen_ids:
         return
     seen_ids.add(id(value))
     for part, inner in _list_parts(value):
@@ -52,7 +55,11 @@ def _walk(value: Any, name: str, seen_ids: set[int]) -> Iterator[tuple[str, Any]
 
 def _list_parts(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield each part of an object, with the text to append to the object's name."""
-    if isinstance(value, torch.nn.Module):
+    if isinstance(value, torch.Tensor):
+        yield from outputs.list_tensor_attributes(value)
+        if count := hooks.count_tensor_hooks(value):
+            yield ".(hooks)", count
+    elif isinstance(value, torch.nn.Module):
         yield from _parts_of_module(value)
     elif isinstance(value, torch.optim.Optimizer):
         yield from ((f".{name}", getattr(value, name)) for name in ("param_groups", "state"))
@@ -73,6 +80,9 @@ def _parts_of_module(module: torch.nn.Module) -> Iterator[tuple[str, Any]]:
     for name, inner in list(own.items()):
         if name not in _MODULE_ATTRIBUTES:
             yield f".{name}", inner
+    for table in _HOOKS:
+        if own.get(table):
+            yield f".({table.strip('_').replace('_', ' ')})", len(own[table])
 
 
 def is_users_object(value: Any) -> bool:
@@ -98,9 +108,17 @@ def deep_copy(value: Any, convert: Convert | None = None) -> Any:
     keep = []  # memo has id()s as keys, so the tensors must live until the copy is made
     with compiler.without_subclasses():
         for _, leaf in walk(value, ""):
-            if isinstance(leaf, torch.Tensor) and id(leaf) not in memo and _is_strided(leaf):
-                memo[id(leaf)] = _copy_tensor(leaf, storages, convert, memo)
-                keep.append(leaf)
+            if not isinstance(leaf, torch.Tensor) or id(leaf) in memo:
+                continue
+            if _is_strided(leaf):
+                memo[id(leaf)] = _copy_tensor(leaf, storages, convert)
+            elif type(leaf) is torch.Tensor and leaf.layout in _SPARSE:
+                memo[id(leaf)] = _copy_sparse(leaf, convert)
+            else:
+                continue
+            keep.append(leaf)
+        for leaf in keep:  # an attribute may be a tensor of the memo
+            memo[id(leaf)].__dict__.update(copy.deepcopy(vars(leaf), memo))
     return copy.deepcopy(value, memo)
 
 
@@ -108,7 +126,7 @@ def _is_strided(tensor: torch.Tensor) -> bool:
     """Return whether a tensor is a plain view of its storage: it is not sparse, not quantized, and
     no wrapper of other tensors.
     """
-    plain = type(tensor) in _PLAIN_TENSOR_TYPES or (
+    plain = type(tensor) in outputs.PLAIN_TENSORS or (
         type(tensor).__torch_dispatch__ is torch.Tensor.__torch_dispatch__
         and not isinstance(tensor, torch.nn.Parameter)
     )
@@ -117,24 +135,25 @@ def _is_strided(tensor: torch.Tensor) -> bool:
     )  # fmt: skip
 
 
-def _copy_tensor(
-    tensor: torch.Tensor,
-    storages: Storages,
-    convert: Convert | None,
-    memo: dict[int, Any],
-) -> torch.Tensor:
+def _copy_tensor(tensor: torch.Tensor, storages: Storages, convert: Convert | None) -> torch.Tensor:
     whole = _copy_storage(tensor, storages, convert)
     new = whole.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
     if isinstance(tensor, torch.nn.Parameter):
         new = torch.nn.Parameter(new, tensor.requires_grad)
-    elif type(tensor) not in _PLAIN_TENSOR_TYPES:
+    elif type(tensor) not in outputs.PLAIN_TENSORS:
         new = new.as_subclass(type(tensor))
     if tensor.requires_grad and (new.is_floating_point() or new.is_complex()):
         new.requires_grad_()
     if tensor.is_leaf and tensor.grad is not None:
-        new.grad = _copy_tensor(tensor.grad, storages, convert, memo)
-    new.__dict__.update(copy.deepcopy(vars(tensor), memo))
+        new.grad = _copy_tensor(tensor.grad, storages, convert)
     return new
+
+
+def _copy_sparse(tensor: torch.Tensor, convert: Convert | None) -> torch.Tensor:
+    with torch.inference_mode(False):
+        new = tensor.detach().clone()
+        new = convert(new) if convert and new.is_floating_point() else new
+    return new.requires_grad_(tensor.requires_grad)
 
 
 def _copy_storage(

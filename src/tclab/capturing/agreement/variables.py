@@ -98,12 +98,20 @@ def _is_data(value: Any) -> bool:
     kinds = (torch.Tensor, torch.nn.Module, *outputs.SIMPLE)
     if isinstance(value, kinds):
         return True
+    if type(value) in (list, tuple, set, dict):  # a copy of the whole may be large
+        parts = [*value, *value.values()] if isinstance(value, dict) else value
+        return all(isinstance(each, kinds) or _is_copied(each) for each in parts)
     if is_code(value) or not (
         outputs.list_items(value) is not None
         or outputs.has_state(value)
         or values.is_users_object(value)
     ):
         return False
+    return _is_copied(value)
+
+
+def _is_copied(value: Any) -> bool:
+    """Return whether a copy of the value can be made."""
     try:
         copy.deepcopy(value)
     except Exception:
@@ -114,12 +122,11 @@ def _is_data(value: Any) -> bool:
 # --------------------------------------------------------------------------- the search
 
 
-def find_variables(fn: Callable[..., Any]) -> Iterator[Variable]:
-    """Yield each variable once, from all of the user's functions that are reached by name, and the
+def find_variables(fn: Callable[..., Any], functions: Iterable[FunctionType]) -> Iterator[Variable]:
+    """Yield each variable of `functions`, which are those that `fn` reaches, once, and the
     attributes of these functions and of the classes that they reach.
     """
     found = set[tuple[str, int]]()
-    functions = list(_reachable_functions(fn))
     for function in functions:
         written = _written_names(function.__code__)
         for variable, value in _list_variables(function, written):
@@ -133,7 +140,7 @@ def find_variables(fn: Callable[..., Any]) -> Iterator[Variable]:
         yield Variable(owner.__name__, owner)
 
 
-def _reachable_functions(fn: Callable[..., Any]) -> Iterator[FunctionType]:
+def reachable_functions(fn: Callable[..., Any]) -> Iterator[FunctionType]:
     """Yield the user's functions that are reached by name."""
     waiting, seen = [*_called_functions(fn)], set[int]()
     while waiting:
@@ -151,7 +158,7 @@ def _reached_values(fn: Callable[..., Any], functions: Iterable[FunctionType]) -
     return [fn, *(value for each in functions for _, value in _list_variables(each))]
 
 
-def _reachable_classes(fn: Callable[..., Any], functions: list[FunctionType]) -> list[type]:
+def _reachable_classes(fn: Callable[..., Any], functions: Iterable[FunctionType]) -> list[type]:
     """Return the user's classes whose attributes a call can write: those reached by name, and
     those of the objects reached.
     """
@@ -175,11 +182,11 @@ def _classes(value: Any) -> list[type]:
     return [owner if isinstance(owner, type) else type(owner)]
 
 
-def find_caches(fn: Callable[..., Any]) -> list[Any]:
+def find_caches(fn: Callable[..., Any], functions: Iterable[FunctionType]) -> list[Any]:
     """Return the functions with a functools cache that a call can reach: functions called by name,
-    and methods of classes called by name.
+    and methods of classes called by name. `functions` are those that `fn` reaches.
     """
-    reached = _reached_values(fn, _reachable_functions(fn))
+    reached = _reached_values(fn, functions)
     found = {id(value): value for value in reached}
     for value in reached:
         for cls in _classes(value):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tclab.explain.own_compiles import GENERATOR
+from tclab.explain.own_compiles import GENERATOR, OTHER_METHOD
 from tclab.explain.steps import OnStep, Step
 from tclab.explain.trials import failing
 from tclab.explain.trials.remedy import Remedy, TriedFixes
@@ -78,6 +78,8 @@ def _list_remedies(cause: str, runner: TrialRunner) -> Iterator[Remedy]:
             changed = lines[-1].replace(".forward(", "(")
             said = f"Call the module itself (line {line}): {changed.strip()}."
             yield Remedy(said, lines={line: changed})
+    elif OTHER_METHOD in cause:
+        yield Remedy("Compile the function that calls the method.", whole=True)
     elif GENERATOR in cause:
         yield Remedy("Compile the function that uses it up, in place of it.", whole=True)
     elif "uncompiled" in cause:

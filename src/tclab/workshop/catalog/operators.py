@@ -41,6 +41,28 @@ def find(name: str) -> Example:
     return _make_example(_load_database()[operator], getattr(torch, short), int(number))
 
 
+def list_cpu_names() -> list[str]:
+    """Return the names that examples on the CPU can have. No samples are drawn, so that an operator
+    may have fewer.
+    """
+    return [
+        _make_name(info, dtype, number)
+        for info in _load_database().values()
+        for dtype in TYPES
+        if dtype in info.supported_dtypes("cpu")
+        for number in range(SAMPLES)
+    ]
+
+
+def find_on_cpu(name: str) -> Example | None:
+    """Return the example whose tensors stay on the CPU; None if the operator has fewer samples."""
+    operator, short, number = name.removeprefix("operators/").rsplit("-", 2)
+    info, dtype = _load_database()[operator], getattr(torch, short)
+    example = _make_example(info, dtype, int(number), "cpu")
+    samples = _make_samples(info, dtype, example.backward)
+    return example if int(number) < len(samples) else None
+
+
 @functools.cache
 def _load_database() -> dict[str, Any]:
     """Return the operators by name. Their supported types are those of a GPU, even without one, so
@@ -71,14 +93,18 @@ def _make_examples(info: Any) -> Iterator[Example]:
             yield _make_example(info, dtype, number)
 
 
-def _make_example(info: Any, dtype: torch.dtype, number: int) -> Example:
-    backward = _has_backward(info, dtype)
-    name = f"operators/{info.formatted_name}-{str(dtype).removeprefix('torch.')}-{number}"
-    return Example(name, functools.partial(_make_call, info, dtype, backward, number), backward)
+def _make_example(info: Any, dtype: torch.dtype, number: int, device: str = "cuda") -> Example:
+    backward = _has_backward(info, dtype, device)
+    make = functools.partial(_make_call, info, dtype, backward, number, device)
+    return Example(_make_name(info, dtype, number), make, backward)
 
 
-def _has_backward(info: Any, dtype: torch.dtype) -> bool:
-    return bool(info.supports_autograd and dtype in info.supported_backward_dtypes("cuda"))
+def _make_name(info: Any, dtype: torch.dtype, number: int) -> str:
+    return f"operators/{info.formatted_name}-{str(dtype).removeprefix('torch.')}-{number}"
+
+
+def _has_backward(info: Any, dtype: torch.dtype, device: str = "cuda") -> bool:
+    return bool(info.supports_autograd and dtype in info.supported_backward_dtypes(device))
 
 
 def _make_samples(info: Any, dtype: torch.dtype, backward: bool) -> list[Any]:
@@ -95,15 +121,17 @@ def _make_samples(info: Any, dtype: torch.dtype, backward: bool) -> list[Any]:
         return list(itertools.islice(samples, SAMPLES))
 
 
-def _make_call(info: Any, dtype: torch.dtype, backward: bool, number: int) -> FunctionCall:
+def _make_call(
+    info: Any, dtype: torch.dtype, backward: bool, number: int, device: str
+) -> FunctionCall:
     """Return the function to compile, and its arguments: the sample's input, arguments and keyword
     arguments.
 
-    A device among the keyword arguments is replaced by the GPU, so that an operator that makes a
-    tensor makes it on the GPU.
+    A device among the keyword arguments is replaced by `device`, so that an operator that makes a
+    tensor makes it there.
     """
     sample = _make_samples(info, dtype, backward)[number]
-    keywords = sample.kwargs | ({"device": "cuda"} if "device" in sample.kwargs else {})
+    keywords = sample.kwargs | ({"device": device} if "device" in sample.kwargs else {})
 
     def apply(first: Any, others: Any, named: Any) -> Any:
         return info.op(first, *others, **named)
