@@ -58,7 +58,9 @@ def test_a_click_on_a_line_is_offered_where_scripts_run(
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("page", ["pipeline/guards", "practice/find-out", "practice/decoding", "reference/logs"])
+@pytest.mark.parametrize(
+    "page", ["pipeline/guards", "practice/find-out", "practice/decoding", "reference/logs"]
+)
 def test_the_pages_of_a_section_are_in_sight(tab: Any, address: str, page: str) -> None:
     opened = tab(viewport=DESKTOP)
     opened.goto(f"{address}/{page}.html", wait_until="load")
