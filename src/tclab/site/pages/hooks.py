@@ -315,7 +315,7 @@ def listed_pages(pages: list[SitePage]) -> list[markdown_pages.ListedPage]:
     """Return the pages of the navigation with their tabs."""
     return [
         markdown_pages.ListedPage(
-            str((page.ancestors or [page])[-1].title),
+            str([page, *page.ancestors][-1].title),
             str(page.title),
             page.url,
             page.meta.get("description", ""),
