@@ -47,7 +47,7 @@ while not os.path.exists(word):
     time.sleep(0.05)
 print(open(word).read())
 """
-    bad = lab.write("t/bad", runaway.code(log, "time.sleep(60)"), "timeout=0.5")
+    bad = lab.write("t/bad", runaway.code(log, "time.sleep(60)"), "timeout=1")
     good = lab.write("t/good", patient, "timeout=30")
     runs = lab.run(bad, good, jobs=2)
     assert runs["t/bad"].failure.cause == "timeout"

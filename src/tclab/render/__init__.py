@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,7 @@ __all__ = [
     "version",
 ]
 
-_ASSETS = Path(__file__).with_name("assets")
+_ASSETS = files(__name__) / "assets"
 
 #: Scripts and style sheets that a page with outputs needs: each name → the files that it consists
 #: of, in order.
