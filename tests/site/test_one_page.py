@@ -125,7 +125,8 @@ def test_a_page_that_is_not_one_is_refused(tmp_path: Path, words, cause: str, st
 
 # --------------------------------------------------------------------------- the rules
 
-CHAPTER = "---\nflow: guards\n---\n\n# Title\n\n> Why?\n\nText.\n"
+TITLE = "# Title\n\n> Why?\n\n"
+CHAPTER = f"---\nflow: guards\n---\n\n{TITLE}Text.\n"
 
 
 @pytest.mark.parametrize(
@@ -133,18 +134,22 @@ CHAPTER = "---\nflow: guards\n---\n\n# Title\n\n> Why?\n\nText.\n"
     [
         ("docs/pipeline/x.md", CHAPTER.replace("flow", "flows"), 1, "place in the compiler"),
         ("docs/pipeline/x.md", CHAPTER.replace("> Why?", "Why?"), 4, "begins with the question"),
-        ("docs/x.md", "# T\n\nIt has 300 rows.\n", 3, "'300' is typed"),
-        ("docs/x.md", '---\nchosen: ["30"]\n---\n# T\n', 1, "lists '30' under chosen:"),
-        ("docs/x.md", "# T\n\nOne. It is always so.\n", 3, "no claim carries 'always'"),
-        ("docs/x.md", "# T\n\n### Deep\n", 3, "a heading of level 3 below one of level 1"),
-        ("docs/x.md", "\n## T\n", 1, "does not begin with its title"),
+        ("docs/x.md", "# T\n\n**The question:** Why?\n\nText.\n", 1, "begins with the question"),
+        ("docs/x.md", f"{TITLE}After this page you can.\n", 1, "begins with the question"),
+        ("docs/x.md", f"{TITLE}After reading this page you can.\n", 1, "begins with the question"),
+        ("docs/x.md", "# T\n\n> Why? It is\n> long.\n\nText.\n", 1, "in one line"),
+        ("docs/x.md", f"{TITLE}It has 300 rows.\n", 5, "'300' is typed"),
+        ("docs/x.md", f'---\nchosen: ["30"]\n---\n{TITLE}', 1, "lists '30' under chosen:"),
+        ("docs/x.md", f"{TITLE}One. It is always so.\n", 5, "no claim carries 'always'"),
+        ("docs/x.md", f"{TITLE}### Deep\n", 5, "a heading of level 3 below one of level 1"),
+        ("docs/x.md", f"\n#{TITLE}", 1, "does not begin with its title"),
         (
             "docs/x.md",
-            "# T\n\nfrom tclab.site.pages import show\n",
-            3,
+            f"{TITLE}from tclab.site.pages import show\n",
+            5,
             "stands in no fence that runs",
         ),
-        ("docs/x.md", '# T\n\n```python exec="0"\n```\n', 3, "stands in no fence that runs"),
+        ("docs/x.md", f'{TITLE}```python exec="0"\n```\n', 5, "stands in no fence that runs"),
     ],
 )
 def test_a_broken_rule_is_said_with_its_line(page: str, text: str, line: int, said: str) -> None:
@@ -157,9 +162,10 @@ def test_a_broken_rule_is_said_with_its_line(page: str, text: str, line: int, sa
     ("page", "text"),
     [
         ("docs/pipeline/x.md", CHAPTER),
-        ("docs/x.md", '---\nchosen: ["300"]\n---\n# T\n\nIt has 300 rows.\n'),
-        ("docs/contributing.md", "# T\n\nIt is always so.\n"),
-        ("docs/x.md", '# T\n\n````md\n```python exec="1"\n```\n````\n'),
+        ("docs/x.md", f'---\nchosen: ["300"]\n---\n{TITLE}It has 300 rows.\n'),
+        ("docs/contributing.md", f"{TITLE}It is always so.\n"),
+        ("docs/x.md", f'{TITLE}````md\n```python exec="1"\n```\n````\n'),
+        ("docs/index.md", "# T\n\nAfter this page you can.\n"),
     ],
 )
 def test_a_page_that_keeps_the_rules_has_no_problem(page: str, text: str) -> None:

@@ -185,14 +185,17 @@ def test_every_page_of_the_site_has_a_twin_and_a_line(site: Path) -> None:
     [
         ("# T\n\nA *b* `c` [d](e.md).\n\nMore.", "A b c d."),
         ("# T\n\n| a |\n", ""),
+        ("# T\n\n> Why `b`?\n\n[So.](claim:a/b#c) And\nso.\n", "Why b? So. And so."),
+        ("# T\n\n> Why?\n\nSo. Of [](value:a/b#c/d/e) two. And so.\n", "Why? So."),
+        ("# T\n\n> Why?\n\n" + "A sentence of words " * 10 + "is long.", "Why?"),
         (
             "# T\n\n" + "A sentence of words. " * 20,
             "A sentence of words. " * 8 + "A sentence of words.",
         ),
     ],
 )
-def test_the_first_paragraph_describes_a_page(markdown: str, told: str) -> None:
-    assert descriptions.first_paragraph(markdown) == told
+def test_the_opening_describes_a_page(markdown: str, told: str) -> None:
+    assert descriptions.opening(markdown) == told
 
 
 def test_a_lost_reader_is_led_to_each_section() -> None:

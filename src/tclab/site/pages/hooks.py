@@ -180,7 +180,7 @@ def on_page_markdown(
         return markdown
     path = Path(config.docs_dir, page.file.src_uri)
     text = build.book.pages[path.relative_to(build.book.root).as_posix()]
-    page.meta.setdefault("description", descriptions.first_paragraph(markdown))
+    page.meta.setdefault("description", descriptions.opening(markdown))
     try:
         with_proofs = proofs.link_proofs(text, page.url, build.book)
         linked, problems = references.link_references(text, with_proofs)

@@ -33,12 +33,22 @@ PROJECT_PAGES = frozenset(
 _CHAPTERS = "docs/pipeline/"
 
 _LOOKS_LIKE_BLOCK = re.compile(r"exec=|^\s*from tclab\.site\.pages import")
-_TITLE_AND_QUESTION = re.compile(r"\A\s*# [^\n]*\n+> ")
+#: The title, the question in one line, and then the answer.
+_OPENING = re.compile(r"\A\s*#+ [^\n]*\n+> [^\n]*\n\n+(?!After (?:reading )?this page)")
+#: Pages that open otherwise: the home page, what changed between versions, and the labs.
+_OTHER_OPENINGS = ("docs/index.md", "docs/changes/", "docs/labs/")
 
 
 def text_problems(page: PageText) -> list[PageError]:
     """Return the errors in the text of a page."""
-    rules = (_check_fences, _check_headings, _check_chapter, _check_numbers, _check_universal)
+    rules = (
+        _check_fences,
+        _check_headings,
+        _check_opening,
+        _check_chapter,
+        _check_numbers,
+        _check_universal,
+    )
     return [problem for rule in rules for problem in rule(page)]
 
 
@@ -65,19 +75,21 @@ def _check_headings(page: PageText) -> Iterator[PageError]:
             yield PageError(f"{page.page}:{after.line}", cause, step)
 
 
+def _check_opening(page: PageText) -> Iterator[PageError]:
+    """Check that a page begins with the question that it answers, and the answer."""
+    body = "\n".join(line for number, line in page.lines if number >= page.body_line)
+    if not page.page.startswith(_OTHER_OPENINGS) and not _OPENING.match(body):
+        cause = "a page begins with the question that it answers, in one line, and the answer"
+        step = "write the question right below the title: > Why …? and the answer below it"
+        yield PageError(f"{page.page}:{page.body_line}", cause, step)
+
+
 def _check_chapter(page: PageText) -> Iterator[PageError]:
-    """Check that a chapter names its place in the compiler and begins with its question."""
-    if not page.page.startswith(_CHAPTERS):
-        return
-    if not page.meta.get("flow"):
+    """Check that a chapter names its place in the compiler."""
+    if page.page.startswith(_CHAPTERS) and not page.meta.get("flow"):
         cause = f"a page of {_CHAPTERS} names its place in the compiler, and this one does not"
         step = f"write flow: NAME in its front matter; the names: {', '.join(flow.BOXES)}"
         yield PageError(f"{page.page}:1", cause, step)
-    body = "\n".join(line for number, line in page.lines if number >= page.body_line)
-    if not _TITLE_AND_QUESTION.match(body):
-        cause = "a chapter begins with the question that it answers"
-        step = "write it right below the title: > Why …?"
-        yield PageError(f"{page.page}:{page.body_line}", cause, step)
 
 
 def _check_numbers(page: PageText) -> Iterator[PageError]:

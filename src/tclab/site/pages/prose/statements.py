@@ -15,8 +15,8 @@ _END_IN_LINK = re.compile(r"([.!?:]\]\([^()\s]*\))\s+(?=[A-Z`*\[])")
 _NOT_PROSE = ("#", "|", "<", "!!!", "???", "```", "    ")
 #: The section of source references; the build looks them up in the installed packages.
 _REFERENCES_HEADING = "## Where it lives"
-#: Beginnings of a reader's question, which states nothing.
-_QUESTION = ("> ", "**The question:**")
+#: The beginning of a reader's question, which states nothing.
+_QUESTION = "> "
 
 #: The replacement for spaces in a link to claims, so that its sentences are not split.
 _KEPT_SPACE = "\0"
