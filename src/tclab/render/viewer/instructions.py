@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
-from pathlib import Path
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from tclab.render.opcodes import find_opcode
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tclab.model import Listing
 
-_DATA = Path(__file__).with_name("instructions.json")
+_DATA = files(__package__) / "instructions.json"
 
 #: The stages whose instructions are explained.
 _STAGES = ("ptx", "sass")
