@@ -1,7 +1,7 @@
 """Dynamo's profiler: which of your functions takes the time of tracing.
 
 It counts functions that Dynamo inlined, as cProfile counts functions that ran. Both look at the
-same compile, of a function that no profiler has seen yet.
+same compile, of a function that no profiler has seen yet. A function that breaks comes after it.
 """
 
 import contextlib
@@ -33,6 +33,11 @@ def f(x):
     return x.sum()
 
 
+def prints(x):
+    print("here", end="")
+    return x + 1
+
+
 def entries(path):
     """Times traced and seconds of each function: its own, and with what it calls."""
     stats = pstats.Stats(str(path)).stats
@@ -46,6 +51,11 @@ with tempfile.TemporaryDirectory() as folder:
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         with torch._dynamo.config.patch(dynamo_profiler=str(traced)):
             torch.compile(f, backend="eager")(torch.ones(2))
+            try:
+                torch.compile(prints, backend="eager")(torch.ones(2))
+                at_a_break = "no error"
+            except torch._dynamo.exc.InternalTorchDynamoError as error:
+                at_a_break = str(error)
     torch._dynamo.reset()
     python = cProfile.Profile()
     with python:
@@ -83,3 +93,5 @@ assert seen["mix"][1] > 3 * seen["embed"][1]
 assert not {"embed", "mix"} & by_python.keys()
 # claim: it-prints-a-table-too
 assert "Dynamo Profiler" in printed.getvalue()
+# claim: a-break-ends-it
+assert "has no attribute 'f_code'" in at_a_break
