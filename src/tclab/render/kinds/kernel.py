@@ -39,11 +39,12 @@ def html(artifact: Kernel, options: Options) -> Html:
 
 def _draw_facts(artifact: Kernel, options: Options) -> Html:
     known = [(name, value) for name, value in facts.fact_pairs(artifact, options) if value]
-    others = [pair for pair in known if pair[0] not in _IN_SIGHT]
-    in_sight = parts.facts(pair for pair in known if pair not in others)
+    in_sight = _IN_SIGHT if options.fold is None else [name for name, _ in known]
+    others = [pair for pair in known if pair[0] not in in_sight]
+    facts_html = parts.facts(pair for pair in known if pair not in others)
     if not others:
-        return in_sight
-    return join([in_sight, parts.fold(f"{len(others)} more facts", parts.facts(others))])
+        return facts_html
+    return join([facts_html, parts.fold(f"{len(others)} more facts", parts.facts(others))])
 
 
 def _find_function(artifact: Kernel) -> list[excerpt.Range]:
