@@ -112,7 +112,7 @@ def _grid_style(head: Sequence[str], widths: Sequence[int]) -> str:
     """
     first, *other_widths = widths  # a short name does not break
     tracks = f"minmax({0.6 * min(first, _SHORT_NAME) + 1.8:.1f}em,{first + _PADDING}fr)"
-    least = [_LINKS if name == _SHOWN_IN else min(width, _WORD)
+    least = [_SPARSE if name == _SHOWN_IN else min(width, _WORD)
              for name, width in zip(head[1:], other_widths, strict=True)]  # fmt: skip
     track_sizes = ((0.55 * m + 1.6, width + _PADDING) for m, width in zip(least, other_widths))
     tracks += "".join(f" minmax({em:.1f}em,{share}fr)" for em, share in track_sizes)
