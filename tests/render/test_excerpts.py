@@ -56,11 +56,14 @@ def test_of_a_triton_kernel_the_function_is_shown():
     kernel = replace(KERNEL, code=TRITON)
     html = render.html(kernel, Options("k"))
     seen, folds = shown_and_folded(html)
-    assert seen.endswith("def k(p):\n    t = tl.load(p)\n") and folds == ["lines 1–7"]
+    assert seen.endswith("def k(p):\n    t = tl.load(p)\n") and folds == [
+        "2 more facts",
+        "lines 1–7",
+    ]
     assert Page(html).ids == [f"k-L{n}" for n in range(1, 10)]
     assert "<summary>" not in render.html(kernel, Options("k", fold=False))
     other = replace(kernel, kernel_name="not there")
-    assert "<summary>" not in render.html(other, Options("k"))
+    assert shown_and_folded(render.html(other, Options("k")))[1] == ["2 more facts"]
 
 
 class Asked(Delivery):

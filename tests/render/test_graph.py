@@ -188,8 +188,8 @@ def test_a_phone_gets_a_narrower_drawing_of_the_same():
 
 
 def test_long_names_of_bars_stand_in_lines():
-    names = ("pointwise chain, 256 MiB", "softmax, 256 MiB", "eight blocks, 4096 rows")
-    svg = chart.draw_svg(Chart("C", x=names, series={"a": (1, 2, 3)}, style="bar"), OPTIONS)
+    names = ("pointwise chain, 256 MiB", "softmax, 256 MiB", "eight blocks, 4096 rows", "four")
+    svg = chart.draw_svg(Chart("C", x=names, series={"a": (1, 2, 3, 4)}, style="bar"), OPTIONS)
     assert "pointwise chain, 256" in labels(svg) and "rotate(-30" not in svg
 
 

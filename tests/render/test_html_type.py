@@ -20,6 +20,7 @@ MAKERS = {
     "render/viewer/lines.py": {"_fold_types", "_escape_content"},  # marks in HTML; fewer entities
     "render/standalone.py": {"style_element"},  # a style sheet of our own
     "site/pages/fragments.py": {"figure", "cached_html"},  # what was Html when it was kept
+    "site/pages/site/stamps.py": {"_shorten"},  # parts of a stamp that was Html
     "site/pages/captions.py": {"make"},  # what Markdown makes of a caption of our own
 }
 

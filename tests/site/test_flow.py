@@ -1,4 +1,4 @@
-"""The drawing at a chapter's head: where it is on the way of a call through the compiler."""
+"""A chapter's head: where it is on the way of a call through the compiler, and its own picture."""
 
 from __future__ import annotations
 
@@ -8,26 +8,30 @@ from pathlib import Path
 import pytest
 
 from tclab.errors import PageError
-from tclab.site.pages.site import flow
+from tclab.model import Replay
+from tclab.site.pages.site import flow, ideas
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = sorted((ROOT / "docs/pipeline").glob("*.md"))
 
 
-def lit(html: str) -> list[str]:
-    return re.findall(r'class="tclab-here">.*?<text[^>]*>([^<]*)</text>', html)
+def bold(html: str) -> list[str]:
+    return re.findall(r'aria-current="true">([^<]*)</a>', html)
 
 
-def test_a_chapter_s_place_is_lit_and_every_place_leads_somewhere() -> None:
-    html = flow.drawing("guards", "../", "docs/x.md:1")
-    assert lit(html) == ["Guards"] and "This chapter: Guards." in html
-    assert lit(flow.drawing(["aotautograd", "inductor"], "", "")) == ["AOTAutograd", "Inductor"]
-    pages = re.findall(r'href="\.\./(.*?)\.html"', html)
-    assert len(pages) == len(flow.BOXES)
-    assert all((ROOT / "docs" / f"{page}.md").is_file() for page in pages)
-    assert flow.drawing(None, "", "") == ""
+def test_a_chapter_s_place_is_bold_and_every_place_leads_somewhere() -> None:
+    html = flow.strip("guards", "../", "docs/x.md:1")
+    assert bold(html) == ["Guards"]
+    assert bold(flow.strip(["aotautograd", "inductor"], "", "")) == ["AOTAutograd", "Inductor"]
+    for each in (html, flow.way("../")):
+        pages = re.findall(r'href="\.\./(.*?)\.html"', each)
+        assert len(pages) == len(flow.BOXES)
+        assert all((ROOT / "docs" / f"{page}.md").is_file() for page in pages)
+    assert flow.strip(None, "", "") == ""
     with pytest.raises(PageError, match="the flow has no 'nothing'"):
-        flow.drawing("nothing", "", "docs/x.md:1")
+        flow.strip("nothing", "", "docs/x.md:1")
+    with pytest.raises(PageError, match="there is no picture 'nothing'"):
+        ideas.drawing("nothing", lambda _: {}, "", "docs/x.md:1")
 
 
 def test_boxes_stand_apart_and_within_the_drawing() -> None:
@@ -43,7 +47,31 @@ def test_boxes_stand_apart_and_within_the_drawing() -> None:
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
 def test_each_chapter_has_its_place_and_its_question_first(site: Path, chapter: Path) -> None:
     html = (site / "pipeline" / f"{chapter.stem}.html").read_text(encoding="utf-8")
-    (drawn,) = re.findall(r'<figure class="tclab-way".*?</figure>', html)
-    assert lit(drawn)
+    (strip,) = re.findall(r'<nav class="tclab-strip".*?</nav>', html)
+    assert bold(strip)
     question = html.index("<blockquote>")
-    assert html.index("<h1") < question < html.index(drawn) < html.index("<h2")
+    assert html.index("<h1") < question < html.index(strip) < html.index("<h2")
+
+
+def words(site: Path, page: str) -> list[str]:
+    html = (site / "pipeline" / f"{page}.html").read_text(encoding="utf-8")
+    (drawn,) = re.findall(r'<figure class="tclab-way".*?</figure>', html, re.DOTALL)
+    return re.findall(r"<text[^>]*>([^<]*)</text>", drawn)
+
+
+def test_pictures_have_the_values_of_their_snippets(site: Path) -> None:
+    guards = words(site, "guards")
+    assert guards[:4] == ["x[16]", "0/2", "expected 1,", "actual 16"]
+    assert guards[-2:] == ["compiled:", "0/2"]
+    shapes = words(site, "dynamic-shapes")
+    assert shapes.count("compiles") == 2 and "size 5000" in shapes
+    assert "l_x_: f32[8]" in shapes and any(re.match(r"l_x_: f32\[s\d+\]", w) for w in shapes)
+    graphs = words(site, "cuda-graphs")
+    assert graphs.count("graphs: 1") == 3 and "kernels: 650" in graphs
+    assert any("48.0" in text and "16.0" in text for text in graphs)
+
+
+def test_a_picture_is_not_drawn_from_values_that_do_not_show_it() -> None:
+    calls = Replay("No call hits", "replay", ())
+    with pytest.raises((ValueError, StopIteration, RuntimeError)):
+        ideas.drawing("guards", lambda _: {"replay": calls}, "", "docs/x.md:1")

@@ -28,6 +28,8 @@ _PLACE = re.compile(r"torch/[\w/]+\.py:\d+")
 #: Widths in characters: of the narrowest and the widest column, of the widest column with text in
 #: few rows, and the width to which a wider column may shrink on a screen that shows columns.
 _NARROWEST, _WIDEST, _SPARSE, _WORD = 9, 60, 18, 13
+#: The column of links, and the width that they need.
+_SHOWN_IN, _LINKS = "shown in", 28
 #: The width of a cell's padding in characters.
 _PADDING = 3
 #: Names up to this length do not break.
@@ -68,7 +70,7 @@ def html(table: Table, notes: EntryNotes) -> Html:
     """
     head = [*table.columns]
     head += ["in PyTorch"] if any(notes.versions.values()) else []
-    head += ["shown in"] if notes.shown else []
+    head += [_SHOWN_IN] if notes.shown else []
     widths = _choose_widths(head, table, notes)
     sorted_rows = sorted(cell_texts(table), key=lambda row: _sort_key(row[0], notes))
     rows = [_draw_row(table, row, dict(zip(head, widths)), notes) for row in sorted_rows]
@@ -98,7 +100,7 @@ def _choose_widths(head: Sequence[str], table: Table, notes: EntryNotes) -> list
     texts = dict(zip(table.columns, zip(*cell_texts(table))))
     names = texts.get(table.columns[0], ())
     texts["in PyTorch"] = tuple(notes.versions.get(name, "") for name in names)
-    texts["shown in"] = tuple(
+    texts[_SHOWN_IN] = tuple(
         "\n".join(words for _, words in notes.shown.get(name, ())) for name in names
     )
     return [_column_width(name, texts.get(name, ())) for name in head]
@@ -110,7 +112,9 @@ def _grid_style(head: Sequence[str], widths: Sequence[int]) -> str:
     """
     first, *other_widths = widths  # a short name does not break
     tracks = f"minmax({0.6 * min(first, _SHORT_NAME) + 1.8:.1f}em,{first + _PADDING}fr)"
-    track_sizes = ((0.55 * min(width, _WORD) + 1.6, width + _PADDING) for width in other_widths)
+    least = [_SPARSE if name == _SHOWN_IN else min(width, _WORD)
+             for name, width in zip(head[1:], other_widths, strict=True)]  # fmt: skip
+    track_sizes = ((0.55 * m + 1.6, width + _PADDING) for m, width in zip(least, other_widths))
     tracks += "".join(f" minmax({em:.1f}em,{share}fr)" for em, share in track_sizes)
     names = "".join(f";--h{i}:{json.dumps(name)}" for i, name in enumerate(head[1:], 2))
     return f"--cols:{tracks}{names}"
@@ -118,13 +122,15 @@ def _grid_style(head: Sequence[str], widths: Sequence[int]) -> str:
 
 def _column_width(name: str, texts: Sequence[str]) -> int:
     """Return the width of a column in characters. The heading fits, and so do the longest lines of
-    three texts in four. A column with few texts is narrow.
+    three texts in four; a long text is below its row. A column with few texts is narrow, but one
+    with links.
     """
-    texts_present = [text for text in texts if text not in ("", "–")]
+    texts_present = [text for text in texts if text not in ("", "–") and not _is_long(text)]
     lengths = sorted(max(map(len, _visible_text(text).split("\n"))) for text in texts_present)
     most = lengths[len(lengths) * 3 // 4] if lengths else 0
     widest = _WIDEST if 2 * len(texts_present) >= len(texts) else _SPARSE
-    return min(widest, max(_NARROWEST, len(name), most))
+    narrowest = _LINKS if name == _SHOWN_IN else max(_NARROWEST, len(name))
+    return max(narrowest, min(widest, most))
 
 
 def _visible_text(text: str) -> str:
@@ -140,7 +146,7 @@ def _draw_row(
     links = notes.shown.get(name, ())
     if "in PyTorch" in widths:
         other_cells.append(esc(notes.versions.get(name, "")))
-    if "shown in" in widths:
+    if _SHOWN_IN in widths:
         pages = (tag("a", esc(words), href=href) for href, words in links)
         other_cells.append(join(pages, markup("<br>")))
     name_cell = tag("code", _draw_name(name))

@@ -24,7 +24,7 @@ SERIES = 6
 _MARKERS = "osD^vP"
 #: Placeholder colours of text and grid, which `_recolour` replaces by colours of the style sheet.
 INK, _GRID_INK = "#010203", "#010204"
-_SIZE = (7.2, 3.8)  # inches at 72 dots
+_SIZE = (8.6, 3.7)  # inches at 72 dots: at most 320 px high on a page
 #: Width in inches of the drawing for a phone: as wide as a phone's screen, so that letters are not
 #: scaled.
 _NARROW = 4.4
@@ -290,6 +290,7 @@ def _extract_drawing(svg: str, prefix: str) -> Html:
     drawing = re.sub(r'(xlink:)?href="#', f'href="#{prefix}-', drawing)
     drawing = re.sub(r"url\(#", f"url(#{prefix}-", drawing)
     drawing = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", drawing)
+    drawing = re.sub(r"; font-family: [^;\"]*", "", drawing)
     return Html(_recolour(drawing).replace("`", "&#96;").replace("~", "&#126;").strip())
 
 
@@ -313,7 +314,8 @@ def html(artifact: Chart, options: Options) -> Html:
     unfolded = replace(options, fold=False)  # the table is already inside a fold
     body = table.html(to_table(artifact), unfolded, dots.linked_names(artifact, options))
     numbers = parts.fold("The data as a table", body, search=False)
-    legend_html = NOTHING if artifact.is_timeline else legend(artifact.series)
+    single = artifact.is_timeline or len(artifact.series) == 1  # the title says what it is
+    legend_html = NOTHING if single else legend(artifact.series)
     return join([legend_html, drawing, caption, numbers])
 
 

@@ -15,12 +15,19 @@ if TYPE_CHECKING:
     from tclab.render.options import Options
 
 
+#: The facts that are in sight; what the generated code says of itself besides is folded.
+_IN_SIGHT = (
+    *("kernel", "category", "device", "computes", "from", "fused", "not fused", "bytes moved"),
+    *("config", "registers per thread", "spilled bytes", "occupancy"),
+)
+
+
 def html(artifact: Kernel, options: Options) -> Html:
     """Return the facts, then the code. All code of a Triton kernel but its function is folded. With
     `options.fold`, facts and code are in one fold.
     """
     function_range = _find_function(artifact)
-    facts_html = parts.facts(facts.fact_pairs(artifact, options))
+    facts_html = _draw_facts(artifact, options)
     listing_options = replace(options, fold=None) if options.fold else options
     # The newline separates the facts from the button that the page's script adds.
     body = join([facts_html, listing.html(artifact, listing_options, function_range)], NEWLINE)
@@ -28,6 +35,16 @@ def html(artifact: Kernel, options: Options) -> Html:
         return body
     language = stages.language(artifact.stage, artifact.language)
     return parts.fold(parts.size_text(parts.line_count(artifact.code), language), body)
+
+
+def _draw_facts(artifact: Kernel, options: Options) -> Html:
+    known = [(name, value) for name, value in facts.fact_pairs(artifact, options) if value]
+    in_sight = _IN_SIGHT if options.fold is None else [name for name, _ in known]
+    others = [pair for pair in known if pair[0] not in in_sight]
+    facts_html = parts.facts(pair for pair in known if pair not in others)
+    if not others:
+        return facts_html
+    return join([facts_html, parts.fold(f"{len(others)} more facts", parts.facts(others))])
 
 
 def _find_function(artifact: Kernel) -> list[excerpt.Range]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tclab.model import Memory, MemoryRun
     from tclab.render.options import Options
 
-_SIZE = (7.2, 3.4)  # the size of the drawing in inches
+_SIZE = (8.6, 3.4)  # the size of the drawing in inches
 
 
 def _phase_names(artifact: Memory) -> list[str]:

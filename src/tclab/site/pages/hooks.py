@@ -54,6 +54,7 @@ from tclab.site.pages.site import (
     search_names,
     search_text,
     site_folder,
+    stamps,
     tables,
     theme,
 )
@@ -64,6 +65,14 @@ _ASSETS = "assets/tclab"
 
 #: Classes of elements that need the full width of the window.
 _WIDE_CLASSES = ("tclab-chain", "tclab-entries")
+
+#: Asks for the letters before the styles name them, so that they are there at the first paint. From
+#: a disk a browser refuses to load them ahead.
+_FONT = (
+    "<script>location.protocol=='file:'||document.head.append(Object.assign(document."
+    "createElement('link'),{rel:'preload',as:'font',crossOrigin:'',href:'%sassets/fonts/inter.woff2'"
+    "}))</script>"
+)
 
 #: A style that widens a page with a chain to the window's right edge; the left edge stays aligned
 #: with the header. The style does not use ``:has(.tclab-chain)``, which makes a browser restyle the
@@ -197,8 +206,8 @@ def on_page_markdown(
 
 
 def on_page_content(html: str, page: SitePage, **_: Any) -> str:
-    """Add breadcrumbs, the proofs checkbox and the footer. For a lab's page, keep only the notebook
-    of the page.
+    """Add breadcrumbs, the proofs checkbox and the footer, which has the stamps of the whole page.
+    For a lab's page, keep only the notebook of the page.
 
     A binding that is left in the HTML fails the build.
     """
@@ -211,7 +220,8 @@ def on_page_content(html: str, page: SitePage, **_: Any) -> str:
     if lab_pages.is_lab(page):
         return checkbox + lab_pages.extract_notebook(html)
     navigation = breadcrumbs.breadcrumbs(page, build.page(path, page.url).code_anchor)
-    return navigation + checkbox + html + footer.page_footer(build.book, path, page.url)
+    html, machines = stamps.say_once(html)
+    return navigation + checkbox + html + machines + footer.page_footer(build.book, path, page.url)
 
 
 def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
@@ -260,7 +270,8 @@ def on_post_page(output: str, page: SitePage, config: MkDocsConfig) -> str:
     The wide style is in the head, so that a wide page is wide from its first paint. A site with an
     address gets a preview card for each page.
     """
-    head = _WIDE_STYLE if any(f'class="{name}"' in output for name in _WIDE_CLASSES) else ""
+    head = _FONT % ("../" * page.url.count("/"))
+    head += _WIDE_STYLE if any(f'class="{name}"' in output for name in _WIDE_CLASSES) else ""
     if config.site_url:
         words = (str(config.site_name), str(page.title), page.meta.get("description", ""))
         cards.write_card(Path(config.site_dir), page.url, *words)

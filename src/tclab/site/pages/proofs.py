@@ -229,6 +229,7 @@ def proofs_switch(html: str) -> Html:
     number = html.count(_MARK_CLASS)
     if not number:
         return NOTHING
-    words = "show the proof" if number == 1 else f"show all {number} proofs"
+    verb, what = ("show the ", "proof") if number == 1 else ("show all ", f"{number} proofs")
     box = markup('<input type="checkbox" id="tclab-proofs" data-keep>')
-    return tag("label", box, esc(words), class_="tclab-switch", data_search_exclude="")
+    words = [tag("span", esc(verb)), esc(what)]  # a phone has no room for the verb
+    return tag("label", box, *words, class_="tclab-switch", data_search_exclude="")

@@ -3,29 +3,32 @@ in the explorer.
 
     ---
     flow: codegen
+    picture: way
     explorer: explorer/softmax.md
     stage: kernel
     ---
 
-The drawing comes below the first paragraph. The link to the stage of the explorer's page comes
-before the first section, with the command that shows the same for the reader's own function.
+The line of stages and the picture come below the question. The link to the stage of the explorer's
+page comes before the first section, with the command that shows the same for the reader's own
+function.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from mkdocs.structure.pages import Page as SitePage
 
 from tclab.errors import PageError
-from tclab.model import Chain, slug
+from tclab.model import Artifact, Chain, slug
 from tclab.render.escape import esc, markup, tag
 from tclab.render.options import Options
 from tclab.render.stages import label
 from tclab.render.viewer.panes import Panes
 from tclab.site.pages.book import Book
-from tclab.site.pages.site import flow
+from tclab.site.pages.site import flow, ideas
 
 #: The page about `tclab explain`.
 _COMMAND = "explain.html"
@@ -34,15 +37,19 @@ _COMMAND = "explain.html"
 def add_flow_and_links(
     markdown: str, meta: Mapping[str, Any], book: Book, page: SitePage, title: str
 ) -> str:
-    """Add the drawing and the explorer links to a chapter's Markdown, if its front matter has any.
+    """Add the stages, the picture and the explorer links that its front matter names to a chapter's
+    Markdown.
 
     `title` is the title of the explorer's page. Raises PageError if that page has no such stage.
     """
     up = "../" * page.url.count("/")
     place = f"docs/{page.file.src_uri}:1"
-    if drawing := flow.drawing(meta.get("flow"), up, place):
+    drawings = [flow.strip(meta.get("flow"), up, place)]
+    if "picture" in meta:
+        drawings.append(ideas.drawing(meta["picture"], partial(_artifacts, book, place), up, place))
+    if any(drawings):
         heading, question, rest = markdown.split("\n\n", 2)
-        markdown = f"{heading}\n\n{question}\n\n{drawing}\n\n{rest}"
+        markdown = "\n\n".join([heading, question, *filter(None, drawings), rest])
     if "explorer" not in meta:
         return markdown
     explorer = f"docs/{meta['explorer']}"
@@ -54,6 +61,11 @@ def add_flow_and_links(
     html = tag("p", links, class_="tclab-see")
     head, separator, rest = markdown.partition("\n## ")
     return f"{head}\n\n{html}\n{separator}{rest}"
+
+
+def _artifacts(book: Book, place: str, snippet: str) -> dict[str, Artifact]:
+    """Return what the chosen run of a snippet showed, by name."""
+    return {each.name: each for each in book.select_runs(snippet, place)[0].artifacts}
 
 
 def _find_pane(book: Book, path: str, stage: str, error_place: str) -> tuple[str, str]:

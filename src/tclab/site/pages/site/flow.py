@@ -1,11 +1,11 @@
-"""Draw the way of a call through the compiler, and highlight the stage that the chapter is about.
+"""Show the way of a call through the compiler, and the stage that the chapter is about.
 
     ---
     flow: guards
     ---
 
-The chapter's box has a thick border and bold letters, so it needs no colour. Each box is a link to
-its chapter. The letters are 12 px high on a phone, and larger on wider screens.
+A chapter has the way as a line of links, its own stage in bold letters. The chapter about the whole
+way has it as a drawing (``picture: way``), where each box is a link to its chapter.
 """
 
 from __future__ import annotations
@@ -43,6 +43,9 @@ BOXES = {
     "caches": Box("Caches on disk", "caches", 73, 128, 270, 28),
 }
 
+#: The stages of a line of links; the caches, which serve several of them, come last.
+_IN_ORDER = ("call", "guards", "dynamo", "aotautograd", "inductor", "codegen", "run", "caches")
+
 #: Paths with an arrowhead, then the dashed lines between the stages and the caches.
 _ARROWS = (
     *("M84 22H119", "M206 22H253", "M165 38V57H32V71", "M63 92H68", "M173 92H178", "M249 92H254"),
@@ -50,13 +53,13 @@ _ARROWS = (
 )
 _DASHED_LINES = "M123 108V128M216 108V128M301 108V128"
 #: Labels of arrows: text, x, y.
-_ARROW_LABELS = (("all hold", 208, 40), ("none fits: compile", 40, 70))
+_ARROW_LABELS = (("all hold", 209, 16), ("none fits: compile", 40, 70))
 _ARROWHEAD = "M-5 -4L0 0L-5 4"
 
 
-def drawing(highlighted: Any, path_to_root: str, place: str) -> Html:
-    """Return the drawing with the boxes called `highlighted`, a name or several; '' if nothing is
-    highlighted.
+def strip(highlighted: Any, path_to_root: str, place: str) -> Html:
+    """Return the stages as a line of links, those called `highlighted`, a name or several, in bold
+    letters; '' if nothing is highlighted.
 
     `path_to_root` leads from the page to the root of the site. Raises PageError at `place` for an
     unknown name.
@@ -67,17 +70,31 @@ def drawing(highlighted: Any, path_to_root: str, place: str) -> Html:
             raise PageError(place, f"the flow has no {name!r}", f"it has: {', '.join(BOXES)}")
     if not names:
         return NOTHING
-    here = " and ".join(BOXES[name].label for name in names)
+    stages = (
+        tag("li", tag("a", esc(BOXES[name].label), href=_address(BOXES[name], path_to_root),
+                      aria_current="true" if name in names else None))
+        for name in _IN_ORDER
+    )  # fmt: skip
+    return tag("nav", tag("ol", *stages), class_="tclab-strip", data_search_exclude="",
+               aria_label="The way of a call through the compiler")  # fmt: skip
+
+
+def way(path_to_root: str) -> Html:
+    """Return the drawing of the whole way."""
     svg = tag(
         "svg",
         *_draw_arrows(),
-        *(_draw_box(box, path_to_root, name in names) for name, box in BOXES.items()),
+        *(_draw_box(box, path_to_root) for box in BOXES.values()),
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {WIDTH} {HEIGHT}",
         role="group",
-        aria_label=f"The way of a call through the compiler. This chapter: {here}.",
+        aria_label="The way of a call through the compiler",
     )
     return tag("figure", svg, class_="tclab-way", data_search_exclude="")
+
+
+def _address(box: Box, path_to_root: str) -> str:
+    return f"{path_to_root}pipeline/{box.page}.html"
 
 
 def _draw_arrows() -> Iterator[Html]:
@@ -93,12 +110,11 @@ def _draw_arrows() -> Iterator[Html]:
         yield tag("text", esc(text), x=x, y=y)
 
 
-def _draw_box(box: Box, path_to_root: str, highlighted: bool) -> Html:
-    """Return a box with a link to its chapter; `highlighted` if it is the page's chapter."""
+def _draw_box(box: Box, path_to_root: str) -> Html:
+    """Return a box with a link to its chapter."""
     frame = markup(
         '<rect x="{}" y="{}" width="{}" height="{}" rx="4"/>', box.x, box.y, box.width, box.height
     )
     middle, line = box.x + box.width // 2, box.y + box.height // 2 + 4
     label = tag("text", esc(box.label), x=middle, y=line, text_anchor="middle")
-    link = f"{path_to_root}pipeline/{box.page}.html"
-    return tag("a", frame, label, href=link, class_="tclab-here" if highlighted else None)
+    return tag("a", frame, label, href=_address(box, path_to_root))
