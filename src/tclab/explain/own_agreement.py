@@ -9,11 +9,13 @@ import itertools
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from tclab.explain import load, subject
 from tclab.explain.request import ExplainRequest
+from tclab.explain.trials import arguments
 from tclab.explain.trials.patching import patched_compile
 from tclab.explain.trials.remedy import Remedy
 
@@ -33,9 +35,11 @@ def begin(
     """
     from tclab.capturing.agreement.anew import ComparisonAnew
 
+    uncompiled = replace(_UNCOMPILED, arguments=remedy.arguments)
+
     @contextmanager
     def make_uncompiled() -> Iterator[Program]:
-        with patched_compile(_UNCOMPILED), _import_anew(request, _UNCOMPILED) as program:
+        with patched_compile(uncompiled), _import_anew(request, uncompiled) as program:
             yield program
 
     @contextmanager
@@ -48,14 +52,14 @@ def begin(
             yield program
 
     return ComparisonAnew.begin_anew(
-        _make_program(named_subject), request.backward, make_uncompiled, make
+        _make_program(named_subject, remedy), request.backward, make_uncompiled, make
     )
 
 
-def _make_program(named_subject: subject.Subject) -> Program:
-    return named_subject.callable, [
-        (call.args, dict(call.kwargs)) for call in named_subject.calls()
-    ]
+def _make_program(named_subject: subject.Subject, remedy: Remedy) -> Program:
+    function = named_subject.callable
+    calls = arguments.change_arguments(function, named_subject.calls(), remedy)
+    return function, [(call.args, dict(call.kwargs)) for call in calls]
 
 
 @contextmanager
@@ -67,7 +71,7 @@ def _import_anew(request: ExplainRequest, remedy: Remedy) -> Iterator[Program]:
     with load.import_module(where, remedy.lines, suffix=f"_{next(_NUMBERS)}") as module:
         try:
             named_subject = subject.find_requested(module, request)
-            yield _make_program(named_subject)
+            yield _make_program(named_subject, remedy)
         finally:
             sys.modules.pop(module.__name__, None)
 
