@@ -113,6 +113,10 @@ def squashed(x, slope):
     return nn.functional.leaky_relu(x * 2, slope)
 
 
+def promoted(counts, slope):
+    return nn.functional.leaky_relu(counts * slope, slope)
+
+
 class Counts(nn.Module):
     def __init__(self):
         super().__init__()
@@ -147,6 +151,7 @@ CALLS = {
     "picked": "[(torch.rand(4, 8), torch.tensor(k)) for k in range(2)]",
     "emptied": "(torch.rand(4, 8), torch.tensor(2))",
     "squashed": "(torch.randn(8), torch.tensor(0.1))",
+    "promoted": "(torch.arange(8), torch.tensor(0.1, dtype=torch.bfloat16))",
     "counts": "(torch.rand(8),)",
     "exported": "(torch.ones(1, 2),)",
 }
@@ -280,6 +285,12 @@ def test_a_value_that_is_read_is_got_round(explained, name, code, said):
     assert item.location.code == code
     (hint,) = item.hints
     assert said in hint and hint.endswith(AGREES)
+
+
+def test_a_number_that_gives_another_type_is_not_advised(explained):
+    (item,) = explained("promoted").breaks
+    assert item.location.code == "return nn.functional.leaky_relu(counts * slope, slope)"
+    assert item.hints == ()
 
 
 def test_a_way_round_a_read_is_marked_if_it_was_not_tried():

@@ -9,7 +9,6 @@ import itertools
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -35,11 +34,9 @@ def begin(
     """
     from tclab.capturing.agreement.anew import ComparisonAnew
 
-    uncompiled = replace(_UNCOMPILED, arguments=remedy.arguments)
-
     @contextmanager
     def make_uncompiled() -> Iterator[Program]:
-        with patched_compile(uncompiled), _import_anew(request, uncompiled) as program:
+        with patched_compile(_UNCOMPILED), _import_anew(request, _UNCOMPILED) as program:
             yield program
 
     @contextmanager
