@@ -117,6 +117,23 @@ def promoted(counts, slope):
     return nn.functional.leaky_relu(counts * slope, slope)
 
 
+class Keys(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.project = nn.Linear(16, 16)
+        self.register_buffer("keys", torch.zeros(4, 32, 16))
+
+    def forward(self, x, index):
+        new = self.project(x)
+        start = index[0]
+        end = start + new.shape[1]
+        self.keys[:, start:end] = new
+        return torch.softmax(x @ self.keys.transpose(1, 2), -1) @ self.keys
+
+
+keys = Keys()
+
+
 class Counts(nn.Module):
     def __init__(self):
         super().__init__()
@@ -152,6 +169,7 @@ CALLS = {
     "emptied": "(torch.rand(4, 8), torch.tensor(2))",
     "squashed": "(torch.randn(8), torch.tensor(0.1))",
     "promoted": "(torch.arange(8), torch.tensor(0.1, dtype=torch.bfloat16))",
+    "keys": "(torch.rand(4, 2, 16), torch.zeros(4, dtype=torch.int64))",
     "counts": "(torch.rand(8),)",
     "exported": "(torch.ones(1, 2),)",
 }
@@ -277,6 +295,8 @@ def test_a_backend_that_fails_and_falls_back(explained):
         ("emptied", "kept[at:] = 0", "pass a Python number for `at`."),
         ("squashed", "return nn.functional.leaky_relu(x * 2, slope)",
          "pass a Python number for `slope`."),
+        ("keys", "self.keys[:, start:end] = new",
+         "self.keys.index_copy_(1, start + torch.arange(new.shape[1]), new) (line "),
         ("counts", "self.seen[self.at] += 1", "self.seen[self.at.item()] += 1."),
     ],
 )  # fmt: skip

@@ -103,7 +103,7 @@ class Comparison:
             self.observed.add_state(self.setup)
             return self._name_closed(self._judge(options))
         except Exception as error:
-            return Agreement(UNKNOWN, reason=f"{type(error).__name__}: {error!s:.200}")
+            return _make_unknown(error)
 
     def _name_closed(self, agreement: Agreement) -> Agreement:
         """Return the verdict on equal results with the objects of which only the type is equal."""
@@ -144,7 +144,7 @@ class Comparison:
             self.observed = self.compiled(options, eager_random=False)
             found = self._name_closed(self._judge(options))
         except Exception as error:
-            return Agreement(UNKNOWN, reason=f"{type(error).__name__}: {error!s:.200}")
+            return _make_unknown(error)
         return replace(found, reason="; ".join(filter(None, (_OWN_COMPILE_REASON, found.reason))))
 
     def _judge(self, options: Mapping[str, Any]) -> Agreement:
@@ -310,6 +310,11 @@ def _to_float64(tensor: torch.Tensor) -> torch.Tensor:
 def _common_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that every backend accepts."""
     return {name: value for name, value in options.items() if name in ("dynamic", "fullgraph")}
+
+
+def _make_unknown(error: Exception) -> Agreement:
+    said = f"{type(error).__name__}: {error!s:.200}"
+    return Agreement(UNKNOWN, reason=said.rstrip("."))  # it stands inside a sentence
 
 
 def _make_equal_agreement(findings: Findings, reason: str = "") -> Agreement:

@@ -53,6 +53,7 @@ def _list_ways(text: str, line: int) -> Iterator[Remedy]:
     for node in nodes:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
             yield from rewrites.copy_by_index(node, node.targets[0], lines)
+            yield from _copy_by_positions(node, node.targets[0], lines)
         elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
             yield from _select_by_index(node, lines)
     yield _NUMBERS
@@ -78,3 +79,21 @@ def _select_by_index(node: ast.Subscript, lines: list[str]) -> Iterator[Remedy]:
         said = f"a position of shape [1]: {code} (line {node.lineno}); {rewrites.READ_WITH_ITEM}"
         changed = rewrites.replace_expression(lines[node.lineno - 1], node, code)
         yield Remedy(said, lines={node.lineno: changed}, backend="inductor")
+
+
+def _copy_by_positions(
+    node: ast.Assign, target: ast.Subscript, lines: list[str]
+) -> Iterator[Remedy]:
+    """Rewrite ``keys[:, start:end] = new``, where `start` becomes the first of as many positions as
+    `new` has.
+    """
+    parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+    cuts = [each for each in parts if ast.unparse(each) != ":"]
+    if len(cuts) != 1 or not isinstance(cuts[0], ast.Slice) or cuts[0].step or not cuts[0].lower:
+        return
+    dim, what, new = parts.index(cuts[0]), ast.unparse(target.value), ast.unparse(node.value)
+    positions = f"{ast.unparse(cuts[0].lower)} + torch.arange({new}.shape[{dim}])"
+    code = f"{what}.index_copy_({dim}, {positions}, {new})"
+    said = f"positions in place of a slice, whose bounds are read: {code} (line {node.lineno})"
+    changed = rewrites.indent_like(code, lines[node.lineno - 1])
+    yield Remedy(said, lines={node.lineno: changed}, backend="inductor")
