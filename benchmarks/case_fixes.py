@@ -21,7 +21,7 @@ from unittest import mock
 from benchmarks.case_symptoms import LoadedCalls, Program, has_symptom
 from benchmarks.cases import PROCESSES, Case, explain_case
 from tclab.explain.inputs import Call
-from tclab.explain.trials import attempt, blocks
+from tclab.explain.trials import arguments, attempt, blocks
 from tclab.explain.trials.patching import patched_compile
 from tclab.explain.trials.remedy import Remedy
 
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
 _SECONDS = 300.0
 #: How a report says that a trial of a fix succeeded.
 _TRIED = re.compile(r"Tried:|:tried,and")
-#: What stands behind a fix: what is at fault, in some cases, and the outcome of the trial.
+#: What stands behind a fix: the arguments that it changes, or what is at fault, in some cases, and
+#: the outcome of the trial.
 #: :Inductor'sfusionisatfault,andnotyourcode.Tried:itcompiles
-_BEHIND = re.compile(rf"(:[^.:]+\.)?.{{0,6}}?({_TRIED.pattern})")
+_BEHIND = re.compile(rf"(`\w+`(?:and`\w+`)*)?(:[^.:]+\.)?.{{0,6}}?({_TRIED.pattern})")
 
 
 def explain_fixes(case: Case) -> tuple[str, list[Remedy]]:
@@ -127,7 +128,7 @@ class FixedProgram(Program):
         function, calls = self.load()
         if fix.whole:
             undo()
-        changed = attempt.change_arguments(function, [*map(Call, calls)], fix)
+        changed = arguments.change_arguments(function, [*map(Call, calls)], fix)
         calls = [each.args for each in changed]
         if fix.rebound:
             attempt.bind_anew(function)

@@ -17,11 +17,11 @@ from tclab.compare import fixes
 from tclab.errors import ExplainError
 from tclab.explain import ExplainRequest, explain, explain_named, failures, load, source
 from tclab.explain.subject import Subject
-from tclab.explain.trials import breaks, failing, recompiles
+from tclab.explain.trials import breaks, failing, recompiles, scalars
 from tclab.explain.trials.remedy import Remedy, TrialResult
 from tclab.explain.trials.rewrites import assert_in_graph, list_rewrites, move_compiles
 from tclab.explain.trials.runner import TrialRunner, open_runner
-from tclab.model import Break, Report, SourceLine
+from tclab.model import Break, Breaks, Report, SourceLine
 
 SRC = Path(recompiles.__file__).resolve().parents[3]
 
@@ -99,6 +99,55 @@ class Keeps(nn.Module):
 keeps = Keeps()
 
 
+def picked(rows, at):
+    return torch.softmax(rows[:, at], -1)
+
+
+def emptied(rows, at):
+    kept = rows.clone()
+    kept[at:] = 0
+    return kept * 2
+
+
+def squashed(x, slope):
+    return nn.functional.leaky_relu(x * 2, slope)
+
+
+def promoted(counts, slope):
+    return nn.functional.leaky_relu(counts * slope, slope)
+
+
+class Keys(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.project = nn.Linear(16, 16)
+        self.register_buffer("keys", torch.zeros(4, 32, 16))
+
+    def forward(self, x, index):
+        new = self.project(x)
+        start = index[0]
+        end = start + new.shape[1]
+        self.keys[:, start:end] = new
+        return torch.softmax(x @ self.keys.transpose(1, 2), -1) @ self.keys
+
+
+keys = Keys()
+
+
+class Counts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("seen", torch.zeros(8))
+        self.register_buffer("at", torch.tensor(2))
+
+    def forward(self, x):
+        self.seen[self.at] += 1
+        return x * self.seen
+
+
+counts = Counts()
+
+
 def exported(x):
     rows = torch.export.Dim("rows", min=1, max=8)
     return torch.export.export(Cached(), (x,), dynamic_shapes={"x": {0: rows}})
@@ -116,8 +165,18 @@ CALLS = {
     "checked": "(torch.ones(4),)",
     "drifting": "[(torch.ones(1, 2), True), (torch.ones(1, 2), False)]",
     "keeps": "(torch.ones(2), torch.tensor(1))",
+    "picked": "[(torch.rand(4, 8), torch.tensor(k)) for k in range(2)]",
+    "emptied": "(torch.rand(4, 8), torch.tensor(2))",
+    "squashed": "(torch.randn(8), torch.tensor(0.1))",
+    "promoted": "(torch.arange(8), torch.tensor(0.1, dtype=torch.bfloat16))",
+    "keys": "(torch.rand(4, 2, 16), torch.zeros(4, dtype=torch.int64))",
+    "counts": "(torch.rand(8),)",
     "exported": "(torch.ones(1, 2),)",
 }
+
+
+#: The outcome of a way round the read of a value.
+AGREES = "Tried: it compiles, and its results agree with eager's"
 
 
 @pytest.fixture
@@ -225,7 +284,60 @@ def test_a_backend_that_fails_and_falls_back(explained):
     assert report.counts.graphs == report.counts.all_graphs == 0
     assert item.location.code == "self.table[:, at] = x"
     assert "self.table.index_copy_(1, at.reshape(1), (x).unsqueeze(1))" in item.hints[0]
-    assert item.hints[0].endswith("Tried: it compiles")
+    assert item.hints[0].endswith(AGREES)
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [
+        ("picked", "return torch.softmax(rows[:, at], -1)",
+         "rows.index_select(1, at.reshape(1)).squeeze(1)"),
+        ("emptied", "kept[at:] = 0", "pass a Python number for `at`."),
+        ("squashed", "return nn.functional.leaky_relu(x * 2, slope)",
+         "pass a Python number for `slope`."),
+        ("keys", "self.keys[:, start:end] = new",
+         "self.keys.index_copy_(1, start + torch.arange(new.shape[1]), new) (line "),
+        ("counts", "self.seen[self.at] += 1", "self.seen[self.at.item()] += 1."),
+    ],
+)  # fmt: skip
+def test_a_value_that_is_read_is_got_round(explained, name, code, said):
+    (item,) = explained(name).breaks
+    assert item.location.code == code
+    (hint,) = item.hints
+    assert said in hint and hint.endswith(AGREES)
+
+
+def test_a_number_that_gives_another_type_is_not_advised(explained):
+    (item,) = explained("promoted").breaks
+    assert item.location.code == "return nn.functional.leaky_relu(counts * slope, slope)"
+    assert item.hints == ()
+
+
+def test_a_way_round_a_read_is_marked_if_it_was_not_tried():
+    runner = TrialRunner(ExplainRequest.parse("tried.py:f"), seconds=0)
+    reads = Break("Data dependent operator", explanation="Operator `aten._local_scalar_dense`")
+    item, _ = breaks.try_hints(Breaks(breaks=(reads, Break("a generator"))), {}, runner)
+    assert item.hints[0].endswith("index with a tensor of shape [1] (Not tried.)")
+
+
+@pytest.mark.parametrize(
+    ("compiled", "compared"),
+    [
+        (TrialResult(error="GuardOnDataDependentSymNode"), TrialResult(agrees=True)),
+        (TrialResult(), TrialResult(agrees=True)),
+        (TrialResult(compiles={"m.py:1": 1}, breaks=1), TrialResult(agrees=True)),
+        (TrialResult(compiles={"m.py:1": 1}), TrialResult(agrees=False)),
+    ],
+)
+def test_a_way_that_does_not_compile_or_changes_the_results_is_not_said(
+    monkeypatch, compiled, compared
+):
+    monkeypatch.setattr(
+        TrialRunner, "_try", lambda _, remedy: compared if remedy.compared else compiled
+    )
+    runner = TrialRunner(ExplainRequest.parse("tried.py:f"))
+    line = "y = rows[at]"
+    assert scalars.find_way(runner, line, 1, "aten._local_scalar_dense", breaks_before=1) == ""
 
 
 def test_an_export_of_one_row(explained):

@@ -37,7 +37,10 @@ PATHS = [
     (r"(?:/[\w.+~-]+)*/torchinductor_[^\s/\"':]+", "<inductor-cache>"),
 ]
 REST = [
-    (r"\btorchinductor_(?!<)[\w.-]+", "torchinductor_<user>"),
+    (
+        r"\btorchinductor_(?!<|(?:worker_logpath|pyobject_tensor_data_ptr)\b)[\w.-]+",
+        "torchinductor_<user>",
+    ),
     (r"<tmp>/(?:tmp[a-z0-9_]{8}|tclab-\w{8}(?:/\d+/(?:tmp|work))?)(?![\w.-])", "<tmp>"),
     (r"_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}(?![0-9a-f])", ""),
     (r"(?<=\bat )0x[0-9a-fA-F]{6,16}\b", "0x…"),

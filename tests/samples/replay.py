@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+import torch._dynamo  # noqa: F401 - a place in its files is looked for among the imported modules
+
 from tclab.capturing.torch_private import compiler
 from tclab.capturing.trace import names
 from tclab.capturing.trace import records as trace_records

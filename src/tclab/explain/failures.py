@@ -106,7 +106,8 @@ def explain_own_compile_error(
         step = step or "compile a function that calls the method"
     if "pickle" in last_line(error):
         step = step or _PICKLE_ADVICE
-    return ExplainError(place, cause, step or failing.diagnose(runner, place).step)
+    found = failing.diagnose(runner, place, str(error)) if not step else None
+    return ExplainError(place, cause, found.step if found else step)
 
 
 def explain_compiler_error(

@@ -14,6 +14,7 @@ from unittest import mock
 
 from tclab.explain import load, subject
 from tclab.explain.request import ExplainRequest
+from tclab.explain.trials import arguments
 from tclab.explain.trials.patching import patched_compile
 from tclab.explain.trials.remedy import Remedy
 
@@ -48,14 +49,14 @@ def begin(
             yield program
 
     return ComparisonAnew.begin_anew(
-        _make_program(named_subject), request.backward, make_uncompiled, make
+        _make_program(named_subject, remedy), request.backward, make_uncompiled, make
     )
 
 
-def _make_program(named_subject: subject.Subject) -> Program:
-    return named_subject.callable, [
-        (call.args, dict(call.kwargs)) for call in named_subject.calls()
-    ]
+def _make_program(named_subject: subject.Subject, remedy: Remedy) -> Program:
+    function = named_subject.callable
+    calls = arguments.change_arguments(function, named_subject.calls(), remedy)
+    return function, [(call.args, dict(call.kwargs)) for call in calls]
 
 
 @contextmanager
@@ -67,7 +68,7 @@ def _import_anew(request: ExplainRequest, remedy: Remedy) -> Iterator[Program]:
     with load.import_module(where, remedy.lines, suffix=f"_{next(_NUMBERS)}") as module:
         try:
             named_subject = subject.find_requested(module, request)
-            yield _make_program(named_subject)
+            yield _make_program(named_subject, remedy)
         finally:
             sys.modules.pop(module.__name__, None)
 

@@ -35,9 +35,11 @@ _PATH_RULES = (
     (re.compile(rf"(?<![^\s/\"':])[^\s/\"':]+_rotcudnihcrot/{_FOLDERS}"), "<inductor-cache>"[::-1]),
 )
 _GUARD = r"___check_(?:obj|type)_id\("
+# what is replaced already, and PyTorch's own names: a setting, and a C++ function
+_KEPT = r"<|(?:worker_logpath|pyobject_tensor_data_ptr)\b"
 _OTHER_RULES = (
     # TORCHINDUCTOR_CACHE_DIR=torchinductor_reader
-    (re.compile(r"torchinductor_(?<!\wtorchinductor_)(?!<)[\w.-]+"), "torchinductor_<user>"),
+    (re.compile(rf"torchinductor_(?<!\wtorchinductor_)(?!{_KEPT})[\w.-]+"), "torchinductor_<user>"),
     # <tmp>/tclab-x1l_a1b2/3/home/.cache
     (re.compile(r"<tmp>/tclab-\w{8}/\d+/home(?![\w.-])"), "~"),
     # <tmp>/tmprq1l_a1b/kernel.cpp:5

@@ -16,8 +16,8 @@ import pytest
 import torch
 from torch import nn
 
-from tclab.capturing.agreement import Comparison, stages
-from tclab.model import DIFFERS, EQUAL, RANDOM, Agreement
+from tclab.capturing.agreement import Comparison, comparison, stages
+from tclab.model import DIFFERS, EQUAL, RANDOM, UNKNOWN, Agreement
 from tests.capturing.agreement.planting import Calls, compared, planted
 
 
@@ -430,6 +430,17 @@ def test_a_function_that_refuses_float64_is_judged_by_its_largest_value_and_says
     assert found.verdict == EQUAL and "it does not run in float64" in found.reason
     assert "float64" not in planted(lambda x: x * 3, lambda x: x * 3 * (1 + 1e-6), x).reason
     assert planted(only_float32, lambda x: x * 3 + 1, x).verdict == DIFFERS
+
+
+def test_a_function_that_is_too_slow_in_float64_gets_no_verdict_on_its_rounding(monkeypatch):
+    monkeypatch.setattr(comparison, "SECONDS_IN_FLOAT64", -1.0)
+    x = torch.tensor([1.0, 1000.0])
+    near = planted(lambda x: x * 3, lambda x: x * 3 + 1e-5, x)
+    assert near.verdict == EQUAL and "float64 take more than 60 seconds" in near.reason
+    far = planted(lambda x: x * 3, lambda x: x * 3 + 1, x)
+    assert far.verdict == UNKNOWN and "output 0 differs by more than 256 units" in far.reason
+    assert "not known whether that is rounding: its calls in float64 take" in far.reason
+    assert planted(lambda x: x * 3, lambda x: x[:1] * 3, x).verdict == DIFFERS
 
 
 def test_what_two_eager_runs_do_not_agree_on_is_random() -> None:

@@ -4,6 +4,7 @@ judge the results.
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,7 @@ from tclab.capturing.agreement.judge import (
     compare_observations,
     have_same_values,
 )
+from tclab.capturing.agreement.numbers import NEAR_LARGEST
 from tclab.capturing.agreement.observed import Observation
 from tclab.capturing.agreement.setups import Call, Setup
 from tclab.capturing.agreement.values import Convert
@@ -36,6 +38,13 @@ _EAGER_DRAWS = (
 #: float64 already.
 _PYTHON_NUMBERS = "Dynamo computes some numbers of Python as tensors of float32"
 _NO_FLOAT64 = "it does not run in float64"
+#: The seconds that all runs in float64 of one comparison may take.
+SECONDS_IN_FLOAT64 = 60.0
+_TOO_SLOW = f"its calls in float64 take more than {SECONDS_IN_FLOAT64:.0f} seconds"
+_NOT_JUDGED = (
+    "{place} differs by more than {units} units in the last place of its largest value, and it is "
+    "not known whether that is rounding: {why}"
+)
 #: The number of float64 runs with rounding noise: at first, and before a difference is reported.
 #: More runs are needed then, because in few runs the noise of an element can cancel by chance.
 _FIRST_NOISY_RUNS, _FINAL_NOISY_RUNS = 2, 12
@@ -56,6 +65,10 @@ class Comparison:
     undeclared: dict[str, str] = field(default_factory=dict)
     #: Why a result of the compiled calls could not be recorded, or ''.
     unreadable: str = ""
+    #: When the runs in float64 have to end, by ``time.monotonic``; 0 before the first one.
+    float64_end: float = 0.0
+    #: Why there is no reference in float64, or ''.
+    no_reference: str = ""
 
     #: Whether the calls run only what the function itself compiles.
     runs_own_compiles: ClassVar[bool] = False
@@ -90,7 +103,7 @@ class Comparison:
             self.observed.add_state(self.setup)
             return self._name_closed(self._judge(options))
         except Exception as error:
-            return Agreement(UNKNOWN, reason=f"{type(error).__name__}: {error!s:.200}")
+            return _make_unknown(error)
 
     def _name_closed(self, agreement: Agreement) -> Agreement:
         """Return the verdict on equal results with the objects of which only the type is equal."""
@@ -103,15 +116,19 @@ class Comparison:
         return replace(agreement, reason="; ".join(filter(None, (agreement.reason, left_out))))
 
     def agrees_with(self, other: Comparison, options: Mapping[str, Any]) -> bool:
-        """Return whether the compiled calls of another comparison agree with these eager calls."""
+        """Return whether the compiled calls of another comparison agree with these eager calls. The
+        arguments of the other calls may be of other types.
+        """
         other.process_state = self.process_state
         eager, observed = self.eager(), other.compiled(options)
+
+        def differs(reference: Reference | None = None) -> bool:
+            found = compare_observations(eager, observed, reference).differences
+            return any(each.what != "type" or "the argument " not in each.where for each in found)
+
         if eager.error or observed.error:
             return False
-        if not compare_observations(eager, observed).differences:
-            return True
-        reference = self.reference(_FIRST_NOISY_RUNS)
-        return not compare_observations(eager, observed, reference).differences
+        return not differs() or not differs(self.reference(_FIRST_NOISY_RUNS))
 
     def raising_operator(self) -> operators.Operator | None:
         """Return the operator on which Inductor raises when it compiles these calls; None if no
@@ -127,7 +144,7 @@ class Comparison:
             self.observed = self.compiled(options, eager_random=False)
             found = self._name_closed(self._judge(options))
         except Exception as error:
-            return Agreement(UNKNOWN, reason=f"{type(error).__name__}: {error!s:.200}")
+            return _make_unknown(error)
         return replace(found, reason="; ".join(filter(None, (_OWN_COMPILE_REASON, found.reason))))
 
     def _judge(self, options: Mapping[str, Any]) -> Agreement:
@@ -140,11 +157,18 @@ class Comparison:
             reference = self.reference(noisy_runs)
             found = compare_observations(eager, self.observed, reference)
             if not found.differences:
-                judged = _NO_FLOAT64 if reference is NO_REFERENCE else ""
-                return _make_equal_agreement(found, judged)
+                return _make_equal_agreement(found, self.no_reference)
         again = self.compiled(options, eager_random=True)
         if not (found := compare_observations(eager, again, reference)).differences:
             return _make_equal_agreement(found, _EAGER_DRAWS)
+        if self.no_reference == _TOO_SLOW and all(
+            each.what == "values" for each in found.differences
+        ):
+            place = found.differences[0].where
+            return Agreement(
+                UNKNOWN,
+                reason=_NOT_JUDGED.format(place=place, units=NEAR_LARGEST, why=_TOO_SLOW),
+            )
 
         def differs(changed: Mapping[str, Any]) -> bool:
             observed = self.compiled({**_common_options(options), **changed})
@@ -250,13 +274,16 @@ class Comparison:
 
     def reference(self, noisy_runs: int) -> Reference:
         """Make the calls in float64; return NO_REFERENCE if the function does not accept this
-        type.
+        type, or is too slow in it.
         """
+        self.float64_end = self.float64_end or time.monotonic() + SECONDS_IN_FLOAT64
         exact, eps = self._run_in_float64()
-        if exact.error:
-            return NO_REFERENCE
-        noisy = [self._run_in_float64(eps, seed)[0] for seed in range(1, noisy_runs + 1)]
-        if any(each.error for each in noisy):
+        noisy: list[Observation] = []
+        while len(noisy) < noisy_runs and not (noisy or [exact])[-1].error:
+            noisy.append(self._run_in_float64(eps, len(noisy) + 1)[0])
+        if error := (noisy or [exact])[-1].error:
+            slow = isinstance(error, precision.OutOfTimeError)
+            self.no_reference = _TOO_SLOW if slow else _NO_FLOAT64
             return NO_REFERENCE
         return Reference(exact, tuple(noisy), eps)
 
@@ -266,7 +293,8 @@ class Comparison:
         for (_, leaf), (_, wide) in zip(narrow.state(), setup.state()):
             if isinstance(leaf, torch.Tensor) and leaf.is_floating_point():
                 precision.set_precision(wide, precision.Precision(torch.finfo(leaf.dtype).eps))
-        seen, mode = runs.run_in_float64(setup, self.process_state, self.backward, noise, seed)
+        mode = precision.Float64Mode(noise, seed, self.float64_end)
+        seen = runs.run_eager(setup, self.process_state, self.backward, mode)
         self.undeclared.update(mode.undeclared)
         return seen, max(mode.eps, own_eps)
 
@@ -282,6 +310,11 @@ def _to_float64(tensor: torch.Tensor) -> torch.Tensor:
 def _common_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that every backend accepts."""
     return {name: value for name, value in options.items() if name in ("dynamic", "fullgraph")}
+
+
+def _make_unknown(error: Exception) -> Agreement:
+    said = f"{type(error).__name__}: {error!s:.200}"
+    return Agreement(UNKNOWN, reason=said.rstrip("."))  # it stands inside a sentence
 
 
 def _make_equal_agreement(findings: Findings, reason: str = "") -> Agreement:

@@ -20,7 +20,7 @@ from tclab.capturing.agreement.observed import Observation
 from tclab.capturing.agreement.setups import Setup
 from tclab.capturing.backward import run_backward
 from tclab.capturing.fresh import hide_earlier_compiles
-from tclab.capturing.torch_private import compiler, precision
+from tclab.capturing.torch_private import compiler
 
 #: A function that returns a context manager, within which the calls are made.
 Mode = AbstractContextManager[Any]
@@ -99,14 +99,6 @@ def filling_memory() -> Iterator[None]:
         yield
     finally:
         torch.use_deterministic_algorithms(before, warn_only=warn_only)
-
-
-def run_in_float64(
-    setup: Setup, process_state: ProcessState, backward: bool, noise: float = 0.0, seed: int = 0
-) -> tuple[Observation, precision.Float64Mode]:
-    """Make the calls in float64; also return the mode in which they were made."""
-    mode = precision.Float64Mode(noise, seed)
-    return run_eager(setup, process_state, backward, mode), mode
 
 
 def run_compiled(

@@ -13,6 +13,8 @@ in float32 and then converted, so they equal the numbers that the code draws.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -74,16 +76,22 @@ def rounded_precision(tensor: torch.Tensor) -> Rounded | None:
     return rounded.coarser(precision.rounded, precision.own) if precision else None
 
 
+class OutOfTimeError(Exception):
+    """A run in float64 does not end in its time."""
+
+
 class Float64Mode(TorchDispatchMode):
     """A mode that computes in float64 during its block. `eps` is the relative precision of the
     coarsest type that the code used. `noise` is the precision for tensors of unknown type. If it is
     not 0, the arguments of operators that round are changed at random, each by up to the share in
     which the operator or one before it rounds. With noise, `undeclared` maps each custom operator
-    that writes to an argument, and does not declare it, to the argument's name.
+    that writes to an argument, and does not declare it, to the argument's name. An operator that
+    starts after `end`, a time of ``time.monotonic``, raises `OutOfTimeError`.
     """
 
-    def __init__(self, noise: float = 0.0, seed: int = 0) -> None:
+    def __init__(self, noise: float = 0.0, seed: int = 0, end: float = math.inf) -> None:
         super().__init__()
+        self.end = end
         self.noise, self.eps = noise, torch.finfo(torch.float64).eps
         self.written = rounded.Written()
         self.undeclared: dict[str, str] = {}
@@ -93,6 +101,8 @@ class Float64Mode(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
+        if time.monotonic() > self.end:
+            raise OutOfTimeError
         kwargs = dict(kwargs or {})
         if torch.Tag.nondeterministic_seeded in func.tags:
             return self._draw(func, args, kwargs)

@@ -91,8 +91,14 @@ def add_noise(value: Any, share: float | torch.Tensor, generator: torch.Generato
     if not is_inexact(value):
         return value
     draw = torch.rand(value.shape, generator=generator, dtype=torch.float64).to(value.device)
-    part = draw - 0.5 + (draw - 0.5).sign() * 0.5
-    return value * (1 + share * part) + part * smallest_step(share) * (value != 0)
+    # in place, because much of the time of a large tensor goes to new memory
+    part = draw.sub_(0.5)
+    part.add_(part.sign().mul_(0.5))
+    noisy = value * (part * share).add_(1)
+    step = smallest_step(share)
+    if isinstance(step, float) and not step:
+        return noisy
+    return noisy.add_(part.mul_(step).mul_(value != 0))
 
 
 @contextmanager

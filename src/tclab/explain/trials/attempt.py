@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import copy
-import functools
-import inspect
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tclab.explain import load, own_agreement, own_compiles, source, subject
 from tclab.explain.inputs import Call
 from tclab.explain.request import ExplainRequest
 from tclab.explain.seeds import seeded
-from tclab.explain.trials import blocks
+from tclab.explain.trials import arguments, blocks
 from tclab.explain.trials.patching import patched_compile
 from tclab.explain.trials.remedy import Remedy, TrialResult
 from tclab.findings.breaks import LIMIT
@@ -67,9 +65,14 @@ def _run(
         _run_calls(fn, named_subject.calls())
     if remedy.blocks:
         blocks.compile_each(checkpointed)
+    numbers: tuple[str, ...] = ()
+    if remedy.arguments == "numbers":
+        numbers = arguments.name_numbers(fn, named_subject.calls()[0])
+        if not numbers:
+            return TrialResult("no argument is a tensor without dimensions")
     calls = [
         (call.args, dict(call.kwargs))
-        for call in change_arguments(fn, named_subject.calls(), remedy)
+        for call in arguments.change_arguments(fn, named_subject.calls(), remedy)
     ]
     with seeded(), compiler.dynamo_settings(remedy.settings):
         if not remedy.compiled:
@@ -85,7 +88,8 @@ def _run(
             if remedy.backend != "inductor":
                 options = {k: v for k, v in options.items() if k not in ("mode", "options")}
             result = capture(fn, backward=request.backward, backend=remedy.backend, **options)
-        return summarize(result.capture_calls(calls, most_lines=0))
+        summary = summarize(result.capture_calls(calls, most_lines=0))
+        return replace(summary, numbers=numbers)
 
 
 def _agrees(request: ExplainRequest, remedy: Remedy) -> bool:
@@ -115,7 +119,8 @@ def _begin_comparison(request: ExplainRequest, remedy: Remedy) -> Comparison | s
         named = subject.find_requested(module, request)
         if named.own:
             return own_agreement.begin(request, named, remedy)
-        calls = [(call.args, dict(call.kwargs)) for call in named.calls()]
+        changed = arguments.change_arguments(named.callable, named.calls(), remedy)
+        calls = [(call.args, dict(call.kwargs)) for call in changed]
         return Comparison.begin(named.callable, calls, request.backward)
 
 
@@ -163,74 +168,3 @@ def bind_anew(fn: Any) -> None:
     for module in fn.modules() if subject.is_module(fn) else ():
         if bound := own_compiles.bound_elsewhere(module):
             module.forward = bound.__func__.__get__(module)
-
-
-def change_arguments(fn: Any, calls: list[Call], remedy: Remedy) -> list[Call]:
-    """Return the calls with their arguments changed as the remedy says."""
-    what, *names = remedy.arguments.split() or [""]
-    if what == "same":
-        last = dict(_bind_arguments(fn, calls[-1]))[names[0]]
-        return [_replace_argument(fn, call, names[0], copy.deepcopy(last)) for call in calls]
-    if what == "mark":
-        return [_mark_dynamic(fn, call, names[0], int(names[1])) for call in calls]
-    change: Callable[[Any], Any]
-    if what == "two":
-        change = functools.partial(_enlarge, dims=[int(name) for name in names])
-    elif what == "detach":
-        change = _detach
-    elif what == "grad":
-        change = _require_grad
-    else:
-        return calls
-    return [
-        Call(tuple(map(change, call.args)), {k: change(v) for k, v in call.kwargs.items()})
-        for call in calls
-    ]
-
-
-def _detach(value: Any) -> Any:
-    import torch
-
-    return value.detach() if isinstance(value, torch.nn.Parameter) else value
-
-
-def _require_grad(value: Any) -> Any:
-    import torch
-
-    floats = isinstance(value, torch.Tensor) and value.is_floating_point()
-    return value.detach().requires_grad_() if floats else value
-
-
-def _enlarge(value: Any, dims: Collection[int]) -> Any:
-    """Return a tensor with size 2 in place of size 0 or 1 in the dimensions `dims`; in all
-    dimensions if `dims` is empty.
-    """
-    import torch
-
-    if not isinstance(value, torch.Tensor):
-        return value
-    shape = [
-        max(size, 2) if dim in dims or not dims else size for dim, size in enumerate(value.shape)
-    ]
-    return value if shape == list(value.shape) else value.new_zeros(shape)
-
-
-def _bind_arguments(fn: Any, call: Call) -> dict[str, Any]:
-    function = fn.forward if subject.is_module(fn) else fn
-    return inspect.signature(function).bind(*call.args, **call.kwargs).arguments
-
-
-def _replace_argument(fn: Any, call: Call, name: str, value: object) -> Call:
-    """Return the call with another value for the argument `name`."""
-    arguments = _bind_arguments(fn, call)
-    at = list(arguments).index(name)
-    if name in call.kwargs:
-        return Call(call.args, {**call.kwargs, name: value})
-    return Call((*call.args[:at], value, *call.args[at + 1 :]), call.kwargs)
-
-
-def _mark_dynamic(fn: Any, call: Call, name: str, dim: int) -> Call:
-    from tclab.capturing.torch_private import compiler
-
-    compiler.mark_dynamic(_bind_arguments(fn, call)[name], dim)
-    return call

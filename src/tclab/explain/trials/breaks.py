@@ -10,7 +10,7 @@ from dataclasses import replace
 from tclab.compare import fixes
 from tclab.compare.fixes import Fix
 from tclab.explain import source
-from tclab.explain.trials import failing, rewrites
+from tclab.explain.trials import failing, rewrites, scalars
 from tclab.explain.trials.remedy import Remedy
 from tclab.explain.trials.runner import TrialRunner
 from tclab.findings.breaks import LIMIT, select_lines
@@ -51,11 +51,13 @@ def try_hints(breaks: Breaks, recompile_fixes: Mapping[str, Fix], runner: TrialR
         elif item.gb_id == _EXPLICIT and not _in_users_code(item):
             hints = ()  # the break is in PyTorch's own code, so the reader has no call to remove
         elif item.skipped and item.gb_id in ("", _BACKEND):
-            hints = (failing.diagnose(runner, str(item.location)).step,)
+            error = f"{item.reason} {item.explanation}"
+            hints = (failing.diagnose(runner, str(item.location), error).step,)
         else:
             hints = _try_assert(item, counted, runner) or tuple(
                 filter(None, (_try_hint(h, counted, outcomes, runner) for h in _clean_hints(item)))
             )
+            hints = hints or _try_scalars(item, counted, runner)
         changed.append(replace(item, hints=hints, tried=True))
     return replace(breaks, breaks=tuple(changed))
 
@@ -69,6 +71,14 @@ def _try_assert(item: Break, breaks_before: int, runner: TrialRunner) -> tuple[s
     if remedy is None or result is None or result.error or result.breaks >= breaks_before:
         return ()
     return (f"{remedy.description} {_describe_breaks(breaks_before, result.breaks)}",)
+
+
+def _try_scalars(item: Break, breaks_before: int, runner: TrialRunner) -> tuple[str, ...]:
+    """Return the way round a break at which a value is read; none if there is none that helps."""
+    line = item.location.line if item.location and _in_users_code(item) else 0
+    error = f"{item.reason} {item.explanation}"
+    way = scalars.find_way(runner, failing.read_file(runner), line, error, breaks_before)
+    return tuple(filter(None, (way,)))
 
 
 def _describe_breaks(breaks_before: int, after: int) -> str:
@@ -100,7 +110,9 @@ def _try_hint(hint: str, breaks_before: int, outcomes: dict[str, str], runner: T
         return f"{hint} {NOT_TRIED}"
     name = match["name"] if match else _PRINTS
     if name not in outcomes:
-        result = runner.run(Remedy(settings={name: True if match else {print}}))
+        setting = {name: True if match else {print}}
+        # with a setting Dynamo can make a graph that Inductor does not compile
+        result = runner.run(Remedy(settings=setting, backend="inductor"))
         if result is None:
             outcomes[name] = NOT_TRIED
         elif result.error or result.breaks >= breaks_before:

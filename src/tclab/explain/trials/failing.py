@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tclab.explain.trials import rewrites
+from tclab.explain.trials import rewrites, scalars
 from tclab.explain.trials.remedy import Remedy, TrialResult
 from tclab.explain.trials.runner import TrialRunner
 from tclab.text import user_lines
@@ -88,11 +88,14 @@ def diagnose(runner: TrialRunner, place: str = "", error: str = "") -> Diagnosis
     """Find the stage at which the reader's calls fail, and a workaround. `place` is the line that
     the error names, or ''; without it, also find the operator on which the compile fails. If
     Inductor raised `error`, the stage is Inductor, even if a trial with a backend that stops before
-    Inductor fails, too: such a trial can fail for another reason.
+    Inductor fails, too: such a trial can fail for another reason. If the error is that a value is
+    read, ways round that are tried first.
     """
     tried = _find_failing_stage(runner)
     stage = "Inductor" if tried and _INDUCTOR_ERRORS in error else tried
     workaround = _EARLIER_STAGES.get(stage, "") if stage == tried else ""
+    if way := scalars.find_way(runner, read_file(runner), find_line_number(place), error):
+        return Diagnosis(stage, way)
     found = _diagnose_stage(runner, place, stage, workaround)
     if found.stage != "Inductor" or find_line_number(place):
         return found

@@ -23,7 +23,8 @@ class Remedy:
     `settings` are values for names in torch._dynamo.config. `backend` is the backend of
     torch.compile. `lines` maps line numbers to replacements in the reader's file. `arguments`
     changes the arguments of each call: ``detach``, ``grad``, ``two 1`` for size 2 in dimension 1,
-    ``mark x 0`` or ``same bag``.
+    ``mark x 0``, ``same bag``, or ``numbers`` for Python numbers in place of tensors without
+    dimensions.
 
     If `called_before`, the calls are first made once without a compile. If `rebound`, each
     `forward` that is bound to another module is bound to its own module. If not `compiled`, nothing
@@ -61,7 +62,7 @@ class TrialResult:
     function, ``file:line``, to the number of its successful compiles. `limits` are the functions at
     the recompile limit. `agrees` says that the results are equal to eager's. `operator` is the
     operator on which Inductor raises, at `place`. `held` is the most checkpointed regions that a
-    compiled backward holds at once.
+    compiled backward holds at once. `numbers` are the arguments that the trial made Python numbers.
     """
 
     error: str = ""
@@ -72,6 +73,7 @@ class TrialResult:
     agrees: bool = False
     operator: str = ""
     held: int = 0
+    numbers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from tclab.explain.trials.remedy import Remedy
 
 #: At most this number of rewritten lines are tried.
 _MOST_LINES = 4
+READ_WITH_ITEM = "a tensor of no dimension as an index is read with .item()"
 
 
 def list_rewrites(text: str, first: int = 0) -> list[Remedy]:
@@ -40,7 +41,7 @@ def _rewrite_node(node: ast.AST, lines: Sequence[str]) -> Iterator[Remedy]:
     elif isinstance(node, ast.Assign) and node.lineno == node.end_lineno:
         target = node.targets[0]
         if isinstance(target, ast.Subscript):
-            yield from _copy_by_index(node, target, lines)
+            yield from copy_by_index(node, target, lines)
             yield from _rewrite_out_of_place(node, target, lines)
 
 
@@ -54,30 +55,35 @@ def _replace_inference_mode(line_number: int, lines: Sequence[str]) -> Iterator[
         yield _make_remedy(said, line_number, line.replace("inference_mode(", "no_grad("))
 
 
-def _copy_by_index(
+def copy_by_index(
     node: ast.Assign, target: ast.Subscript, lines: Sequence[str]
 ) -> Iterator[Remedy]:
-    """Rewrite ``keys[:, at] = new`` or ``keys[at, 1:] = 0``, where `at` is a position of shape
+    """Rewrite ``keys[:, at] = new`` or ``keys[at, 1:] = 0``, where `at` becomes a position of shape
     [1].
     """
-    parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
-    indices = [each for each in parts if not isinstance(each, ast.Slice)]
-    if len(indices) != 1 or not isinstance(indices[0], ast.Name | ast.Attribute):
+    if not (found := find_position(target)):
         return
-    dim, what = parts.index(indices[0]), ast.unparse(target.value)
-    slices = [ast.unparse(each) if isinstance(each, ast.Slice) else ":" for each in parts]
-    if any(each != ":" for each in slices):
-        what = f"{what}[{', '.join(slices)}]"
-    new, at = ast.unparse(node.value), f"{ast.unparse(indices[0])}.reshape(1)"
+    what, dim, name = found
+    new, at = ast.unparse(node.value), f"{name}.reshape(1)"
     if isinstance(node.value, ast.Constant):
         code = f"{what}.index_fill_({dim}, {at}, {new})"
     else:
         code = f"{what}.index_copy_({dim}, {at}, ({new}).unsqueeze({dim}))"
-    said = (
-        f"a position of shape [1]: {code} (line {node.lineno}); a tensor of no dimension as an "
-        "index is read with .item()"
-    )
+    said = f"a position of shape [1]: {code} (line {node.lineno}); {READ_WITH_ITEM}"
     yield _make_remedy(said, node.lineno, indent_like(code, lines[node.lineno - 1]))
+
+
+def find_position(node: ast.Subscript) -> tuple[str, int, str] | None:
+    """Return what ``keys[:, at]`` indexes, the dimension, and the name of the position: ``keys``,
+    1, ``at``. All other indices are slices, with which what is indexed is cut first.
+    """
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    indices = [each for each in parts if not isinstance(each, ast.Slice)]
+    if len(indices) != 1 or not isinstance(indices[0], ast.Name | ast.Attribute):
+        return None
+    slices = [ast.unparse(each) if isinstance(each, ast.Slice) else ":" for each in parts]
+    cut = f"[{', '.join(slices)}]" if any(each != ":" for each in slices) else ""
+    return f"{ast.unparse(node.value)}{cut}", parts.index(indices[0]), ast.unparse(indices[0])
 
 
 def _rewrite_out_of_place(
@@ -131,6 +137,12 @@ def _make_remedy(description: str, line: int, code: str) -> Remedy:
 def indent_like(code: str, template_line: str) -> str:
     """Return code with the indentation of the line `template_line`."""
     return template_line[: len(template_line) - len(template_line.lstrip())] + code
+
+
+def replace_expression(line: str, node: ast.expr, new: str) -> str:
+    """Return the line with one expression replaced; columns count bytes."""
+    data = line.encode()
+    return (data[: node.col_offset] + new.encode() + data[node.end_col_offset :]).decode()
 
 
 def move_compiles(text: str, failing_line: int) -> Iterator[Remedy]:

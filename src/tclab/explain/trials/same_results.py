@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from tclab.explain.trials.remedy import Remedy
-from tclab.explain.trials.rewrites import indent_like, parse_file
+from tclab.explain.trials.rewrites import indent_like, parse_file, replace_expression
 
 #: At most this number of rewritten lines are tried.
 _MOST_LINES = 4
@@ -113,21 +113,15 @@ def _remove_transform(
                     f"({x}.detach().requires_grad_())"
                 )
                 said = f"{cause}; use torch.autograd.grad in its place: {new}"
-                yield _make_remedy(said, at, _replace_expression(lines[at - 1], call, new))
+                yield _make_remedy(said, at, replace_expression(lines[at - 1], call, new))
     # vjp(function, *primals) differentiates at once; grad(function) returns a function
     left_out = transform.func if _last_name(transform.func) in _IMMEDIATE_TRANSFORMS else transform
     new = f"torch.compiler.disable({ast.unparse(left_out)})"
     yield _make_remedy(
         f"{cause}; leave it out of the compile: {new}",
         at,
-        _replace_expression(lines[at - 1], left_out, new),
+        replace_expression(lines[at - 1], left_out, new),
     )
-
-
-def _replace_expression(line: str, node: ast.expr, new: str) -> str:
-    """Return the line with one expression replaced; columns count bytes."""
-    data = line.encode()
-    return (data[: node.col_offset] + new.encode() + data[node.end_col_offset :]).decode()
 
 
 # --------------------------------------------------------------------------- is_compiling
@@ -144,7 +138,7 @@ def _remove_questions(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy
                 yield _make_remedy(
                     f"{asked} is True while the code is compiled (line {at}), so compiled code has "
                     "that branch alone, in every call; without the question",
-                    at, _replace_expression(lines[at - 1], node, "False"),
+                    at, replace_expression(lines[at - 1], node, "False"),
                 )  # fmt: skip
 
 
