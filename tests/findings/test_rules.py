@@ -452,6 +452,16 @@ def test_a_break_on_data_waits_for_the_device() -> None:
         assert other.cost == NOT_KNOWN
 
 
+def test_the_break_with_the_most_waits_is_first() -> None:
+    none, one, two = (
+        replace(BREAK, gb_type=kind, location=SourceLine("m.py", number))
+        for number, kind in enumerate(("Some type", *["Data-dependent branching"] * 2))
+    )
+    breaks = Breaks(breaks=(none, one, two), graphs=2)
+    found = find(Evidence(breaks=breaks, runs_at={"m.py:2": 2}))
+    assert [each.cost.amount for each in found] == [2, 1, 0]
+
+
 def test_a_break_that_runs_several_times_waits_each_time() -> None:
     waits = replace(BREAK, gb_type="Data-dependent branching")
     (found,) = find(Evidence(breaks=Breaks(breaks=(waits, waits), graphs=3), runs_at={"m.py:7": 3}))
