@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import pickle
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ import torch
 from tclab.capturing import capture
 from tclab.compare import fixes
 from tclab.compare.identity import failed_guards
-from tclab.model import Break
+from tclab.model import Break, SourceLine
 
 Call = tuple[Any, ...]
 
@@ -285,6 +287,22 @@ def test_hints_fit_the_line() -> None:
     assert any("torch.cond" in hint for hint in first_hints(alone, x))
     if torch.__version__ >= "2.13":
         assert any(hint.startswith("Note: Python `or`") for hint in first_hints(joined, x))
+
+
+def test_a_hint_on_or_needs_results_that_it_joins() -> None:
+    note = "Note: Python `or`/`and` between tensor expressions"
+    code = "if traced or not torch.any(info):"
+    item = Break("", hints=(note,), location=SourceLine("m.py", 1, code))
+    assert fixes.usable_hints(item) == ()
+    both = replace(item, location=SourceLine("m.py", 1, "if a.any() or b.any():"))
+    assert fixes.usable_hints(both) == (note,)
+
+
+def test_a_module_of_python_is_no_extension_to_wrap() -> None:
+    def dumped(x: torch.Tensor) -> torch.Tensor:
+        return x + len(pickle.dumps(3))
+
+    assert first_hints(dumped, torch.ones(2)) == ()
 
 
 def test_half_a_sentence_is_no_hint() -> None:

@@ -15,8 +15,8 @@ from torch import nn
 @dataclass(frozen=True)
 class Planted:
     """A function's name in this file, its arguments as an expression, the kinds that its findings
-    have to begin with, and those that it must not have. The first of its kinds is gone from the
-    version of PyTorch in `fixed_in` on.
+    have to begin with, and those that it must not have. The first of its kinds came with the
+    version of PyTorch in `since`, and is gone from the one in `fixed_in` on.
     """
 
     name: str
@@ -26,12 +26,13 @@ class Planted:
     target: str = ""
     calls: int = 1
     fixed_in: str = ""
+    since: str = ""
 
     @property
     def kinds_here(self) -> tuple[str, ...]:
         """The kinds that its findings have to begin with on this PyTorch."""
         is_fixed = self.fixed_in and torch.__version__ >= self.fixed_in
-        return self.kinds[1:] if is_fixed else self.kinds
+        return self.kinds[1:] if is_fixed or torch.__version__ < self.since else self.kinds
 
 
 def shifted(history):  # pytorch#197829
@@ -180,7 +181,7 @@ PLANTED = (
     Planted("looped", "(torch.randn(8),)", ("nothing-compiled", "skipped")),
     Planted("transposed", _LARGE, ("copies",), ("launch-bound",), target="h200"),
     Planted("autocast", "(torch.randn(8, 8), torch.randn(8, 8))", ("cache-bypass",),
-            fixed_in="2.15"),
+            since="2.12", fixed_in="2.14"),
     Planted("cast", "(torch.randn(8),)", (), ("copies", "graph-break", "recompile")),
     Planted("counts_prints_and_asks", "(torch.randn(8),)",
             ("compiles-every-call", "graph-break", "graph-break"), calls=4),

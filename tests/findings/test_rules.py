@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tclab import findings
-from tclab.compare.fixes import SIZES, Fix
+from tclab.compare.fixes import END_THE_BREAKS, SIZES, Fix
 from tclab.findings import Evidence
 from tclab.findings.breaks import LIMIT
 from tclab.findings.jobs import find_in_job
@@ -61,6 +61,7 @@ LIMITED = replace(BREAK, gb_id=LIMIT, skipped=True, location=START)
 AGAIN = Recompile("0/1", "f", ("0/0: tensor 'x' size mismatch at index 0. expected 8, actual 9",),
                   START)  # fmt: skip
 THIRD = Recompile("0/2", "f", ("0/1: n == 2",), START)
+BOUND = replace(THIRD, reasons=("0/1: (x.size()[0] / 4) == 24.0  # asks, in f",))
 TIMES = CompileTime((Phase("dynamo", 3, 6.0),), compiles=3)
 COST = CallCost("NVIDIA H200", 30, 6, 2e-4, 6e-6, 5e-5, bound="launches", tf32=7e-6)
 QUICK, SLOW = ModeTimes("eager", (1e-6,) * 11), ModeTimes("eager", (3e-6,) * 11)
@@ -108,8 +109,8 @@ CASES: dict[str, tuple[Evidence, Evidence]] = {
         Evidence(breaks=Breaks(breaks=(BREAK,), graphs=2), recompiles=(AGAIN,)),
     ),
     "compiles-every-call": (
-        Evidence(calls=3, call_of={"0/0": 1, "0/1": 2, "0/2": 3}, recompiles=(AGAIN, THIRD)),
-        Evidence(calls=3, call_of={"0/0": 1, "0/1": 1, "0/2": 1}, recompiles=(AGAIN, THIRD)),
+        Evidence(calls=3, call_of={"0/0": 1, "0/1": 2, "0/2": 3}, recompiles=(AGAIN, BOUND)),
+        Evidence(calls=3, call_of={"0/0": 1, "0/1": 1, "0/2": 1}, recompiles=(AGAIN, BOUND)),
     ),
     "float32-products": (
         Evidence(cost=COST),
@@ -150,7 +151,7 @@ CASES: dict[str, tuple[Evidence, Evidence]] = {
     ),
     "recompile": (
         Evidence(calls=2, call_of={"0/0": 1, "0/1": 2}, recompiles=(AGAIN,)),
-        Evidence(calls=3, call_of={"0/0": 1, "0/1": 2, "0/2": 3}, recompiles=(AGAIN, THIRD)),
+        Evidence(calls=3, call_of={"0/0": 1, "0/1": 2, "0/2": 3}, recompiles=(AGAIN, BOUND)),
     ),
     "cache-bypass": (
         Evidence(cachings=(BYPASS,), compile_time=TIMES),
@@ -320,6 +321,61 @@ def test_the_fix_of_many_functions_names_no_argument_of_one() -> None:
     assert found.actions[0].endswith("all sizes. Tried: each is compiled less often.")
 
 
+def test_calls_that_change_other_values_are_no_compile_at_every_call() -> None:
+    """The first call fills a table, the third has another size: a fourth compiles nothing."""
+    calls = CASES["compiles-every-call"][0]
+    filled = replace(AGAIN, reasons=("0/0: not self.table",))
+    resized = replace(THIRD, reasons=("0/1: tensor 'x' size mismatch at index 0. expected 8",))
+    assert names(replace(calls, recompiles=(filled, resized))) == ["recompile"]
+    emptied = replace(filled, compile_id="0/2", reasons=("0/1: not self.rows",))
+    assert names(replace(calls, recompiles=(filled, emptied))) == ["recompile"]
+    refilled = replace(emptied, reasons=("0/1: len(self.table) == 1",))
+    assert names(replace(calls, recompiles=(filled, refilled))) == ["compiles-every-call"]
+
+
+def test_functions_of_a_library_that_breaks_compile_alone() -> None:
+    """Without the breaks they would be part of their caller's graph."""
+    places = [SourceLine("lib.py", number, "", f"f{number}") for number in (5, 15)]
+    reasons = ("tensor 'x' size mismatch at index 0. expected 8, actual 9", "n == 3")
+    items = tuple(
+        replace(AGAIN, compile_id=f"{number}/1", reasons=(reason,), location=place)
+        for number, (reason, place) in enumerate(zip(reasons, places, strict=True), 1)
+    )
+    callers = {"lib.py:f5": LINE, "lib.py:f15": LINE}
+    broken = Evidence(recompiles=items, libraries=frozenset({"lib.py"}), callers=callers,
+                      breaks=Breaks(breaks=(BREAK,)))  # fmt: skip
+    _, found = find(broken)
+    assert found.what == f"2 functions compiled again: {'; '.join(reasons)}"
+    assert found.places == (LINE,) and found.actions == (END_THE_BREAKS.text,)
+    for other in (
+        replace(broken, breaks=Breaks()),
+        replace(broken, libraries=frozenset()),
+        replace(broken, recompiles=tuple(replace(each, compile_id="0/1") for each in items)),
+        replace(broken, fixes={str(each): Fix("Tried.", helped=True) for each in places}),
+    ):
+        assert END_THE_BREAKS.text not in [action for f in find(other) for action in f.actions]
+
+
+def test_a_bypass_costs_what_its_cache_would_save() -> None:
+    """Inductor's cache keeps a graph that AOTAutograd's does not take."""
+    phases = ("Dynamo", "AOTAutograd", "Inductor: joint-graph passes", "Inductor: lowering",
+              "C++ compiler")  # fmt: skip
+    times = CompileTime(tuple(Phase(name, 2, 10.0**i) for i, name in enumerate(phases)), compiles=2)
+    for cache, seconds in (("AOTAutograd", 55.0), ("Inductor", 555.0)):
+        passed = replace(BYPASS, cache=cache)
+        (found,) = find(Evidence(cachings=(BYPASS, passed), compile_time=times))
+        assert found.cost == Cost(seconds, "s each start", "measured")
+    (found,) = find(Evidence(cachings=(BYPASS,)))
+    assert found.cost == NOT_KNOWN
+
+
+def test_a_copy_that_a_call_does_not_wait_for_is_no_finding() -> None:
+    quick, slow = (replace(COPY, least=seconds) for seconds in (1e-7, 1e-4))
+    cost = replace(COST, tf32=None, bound="memory")  # a call of 0.2 ms
+    assert names(Evidence(kernels=(slow, WORK), cost=cost)) == ["copies"]
+    assert names(Evidence(kernels=(quick, WORK), cost=cost)) == []
+
+
 def test_a_line_with_and_without_its_code_is_one_line() -> None:
     bare = replace(AGAIN, location=SourceLine("lib.py", 5, "", "inner"))
     called = {"lib.py:inner": replace(LINE, code=""), "0/1": LINE}
@@ -388,11 +444,22 @@ def test_recompiles_cost_the_mean_seconds_of_a_compile() -> None:
 
 def test_a_break_on_data_waits_for_the_device() -> None:
     waits = replace(BREAK, gb_type="Data-dependent branching")
-    (found,) = find(Evidence(breaks=Breaks(breaks=(waits,), graphs=2)))
-    assert str(found.cost) == "1 wait for the device a call, counted"
+    for asks in (waits, replace(BREAK, gb_type="Dynamic shape operator")):  # as nonzero
+        (found,) = find(Evidence(breaks=Breaks(breaks=(asks,), graphs=2)))
+        assert str(found.cost) == "1 wait for the device a call, counted"
     for item in (BREAK, replace(waits, skipped=True)):
         (other,) = find(Evidence(breaks=Breaks(breaks=(item,), graphs=2)))
         assert other.cost == NOT_KNOWN
+
+
+def test_the_break_with_the_most_waits_is_first() -> None:
+    none, one, two = (
+        replace(BREAK, gb_type=kind, location=SourceLine("m.py", number))
+        for number, kind in enumerate(("Some type", *["Data-dependent branching"] * 2))
+    )
+    breaks = Breaks(breaks=(none, one, two), graphs=2)
+    found = find(Evidence(breaks=breaks, runs_at={"m.py:2": 2}))
+    assert [each.cost.amount for each in found] == [2, 1, 0]
 
 
 def test_a_break_that_runs_several_times_waits_each_time() -> None:

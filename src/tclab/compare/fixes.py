@@ -5,6 +5,7 @@ for the failed guard. tests/compare/test_fixes.py tries each fix.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
@@ -13,14 +14,21 @@ from tclab.model import Break
 # This graph break is fundamental - it is unlikely that Dynamo will ever be able to trace …
 # It may be possible to write Dynamo tracing rules for this code. Please report an issue …
 # Your code may result in an error when running in eager. Please double check …
+# If it is a Python builtin, please file an issue on GitHub so the PyTorch team can add …
 _NOTHING_TO_DO = re.compile(
     r"This graph break is fundamental|[Rr]eport an issue|Your code may result in an error when"
+    r"|.*please file an issue on GitHub"
     # or `export TORCHDYNAMO_CAPTURE_SCALAR_OUTPUTS=1`
     # to include these operations in the captured graph.
     r"|^(?:or|to) "
 )
 # Note: Python `or`/`and` between tensor expressions (e.g. `tensor.any() or other_tensor.any()`) …
 _OR_AND = re.compile(r"^Note: Python `or`/`and`")
+_JOINED, _NEGATED = re.compile(r" (?:or|and) "), re.compile(r"\bnot\b")
+# Dynamo does not know how to trace the builtin `_pickle.dumps.` This function is either a Python …
+_BUILTIN = re.compile(r"does not know how to trace the builtin `(\w+)\.")
+# If it is a third-party C/C++ Python extension, please either wrap it into …
+_OTHERS = re.compile(r"If it is a third-party")
 _BRANCH = "Data-dependent branching"
 _WHILE = (
     "A `while` on a tensor's value stays a break: run a fixed number of steps, or "
@@ -44,8 +52,15 @@ def usable_hints(item: Break) -> tuple[str, ...]:
     hints = (hint for hint in item.hints if not _NOTHING_TO_DO.search(hint))
     if item.gb_id == _BACKWARD:
         return (*hints, _COMPILE_THE_LOSS)
-    is_joined = not code or " or " in code or " and " in code
-    return tuple(hint for hint in hints if is_joined or not _OR_AND.search(hint))
+    # `not` asks for a number, whatever joins the results
+    is_joined = not code or (_JOINED.search(code) and not _NEGATED.search(code))
+    of_python = _BUILTIN.search(item.explanation)
+    return tuple(
+        hint
+        for hint in hints
+        if (is_joined or not _OR_AND.search(hint))
+        and not (of_python and of_python[1] in sys.stdlib_module_names and _OTHERS.match(hint))
+    )
 
 
 #: The fix for a guard on a Python value that was computed before a break.
@@ -53,9 +68,9 @@ KEEP_A_TENSOR = "Another value compiles again: keep it a tensor, without .item()
 
 # ------------------------------------------------------------------------------ recompiles
 
-#: Causes of recompiles: other sizes; or something that each program does once, for which there is
-#: nothing to do.
-SIZES, UNAVOIDABLE = "sizes", "unavoidable"
+#: Causes of recompiles: other sizes; something that each program does once, for which there is
+#: nothing to do; or graph breaks, through which functions of libraries are compiled alone.
+SIZES, UNAVOIDABLE, BREAKS = "sizes", "unavoidable", "breaks"
 #: The fix for recompiles for other sizes, without its full stop.
 ANY_SIZE = "Compile with dynamic=True, and one compile serves all sizes"
 
@@ -71,6 +86,11 @@ class Fix:
     helped: bool = False
 
 
+END_THE_BREAKS = Fix(
+    "Functions of libraries are compiled alone since graphs break in what this line calls: end the "
+    "breaks first. (Not tried.)",
+    BREAKS,
+)
 NO_KNOWN_FIX = Fix("No fix is known for this guard.")
 NUMBER_FIX = Fix(f"{ANY_SIZE} and numbers.", SIZES)
 
@@ -145,6 +165,9 @@ _FIX_TEXTS: tuple[tuple[str, ...], ...] = (
      "every call out of the compiled function.")),
     #   ___check_type_id(x, …), type=<class '__main__.Doubled'>
     (r"___check_type_id\((?P<what>[^,]+),",
+     "Each type of {what} is compiled once: pass one type."),
+    #   expected type of 'args[0]' to be a tensor type, ' but found <class 'm.Lazy'>
+    (r"expected type of '(?P<what>.+?)' to be a tensor type",
      "Each type of {what} is compiled once: pass one type."),
     #   ___check_obj_id(act.__code__, …), type=<class 'code'>
     #   CodeGuardAccessor: Not a function on act.__code__

@@ -6,7 +6,15 @@ from __future__ import annotations
 
 from itertools import chain
 
-from tclab.findings import breaks, complex_numbers, cuda_graphs, kernels, recompiles, truth
+from tclab.findings import (
+    breaks,
+    cache_bypasses,
+    complex_numbers,
+    cuda_graphs,
+    kernels,
+    recompiles,
+    truth,
+)
 from tclab.findings.evidence import Evidence
 from tclab.findings.kernels import CUDA_GRAPH_MODES
 from tclab.model import Finding, rank_findings
@@ -17,6 +25,7 @@ RULES = (
     *truth.RULES,
     *breaks.RULES,
     *recompiles.RULES,
+    *cache_bypasses.RULES,
     *kernels.RULES,
     *cuda_graphs.RULES,
     *complex_numbers.RULES,

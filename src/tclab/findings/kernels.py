@@ -21,7 +21,8 @@ from tclab.model import (
 _LAUNCH_RATIO, _FEWEST_LAUNCHES = 2.0, 5
 #: The least share of a call's time that TF32 must save for a finding.
 _TF32_SHARE = 0.05
-#: The least share of a call's bytes that a copy must move for a finding.
+#: The least share of a call's bytes that a copy must move for a finding; of a call's time, if it is
+#: known.
 _COPY_SHARE = 0.05
 #: A compiled backward that holds this many times eager's bytes is a finding.
 _MORE_MEMORY = 1.25
@@ -205,6 +206,8 @@ def find_copies(evidence: Evidence) -> Iterator[Finding]:
             cost = Cost(moved, "byte a call", "counted")
             if row.least is not None:
                 cost = Cost(row.least, "s a call", "computed")
+            if evidence.cost and cost.seconds < _COPY_SHARE * evidence.cost.seconds:
+                continue
             yield Finding(
                 "copies",
                 f"{row.name} only copies ({', '.join(row.origins)})",

@@ -1,4 +1,4 @@
-"""Define rules on functions that are compiled again, and on graphs that no cache keeps."""
+"""Define rules on functions that are compiled again."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from keyword import iskeyword
 
 from tclab.compare import fixes
 from tclab.compare.fixes import Fix
@@ -84,9 +85,12 @@ class _Recompiled:
     @property
     def merge_key(self) -> object:
         """Functions with the same key have one finding."""
-        sizes = self.fix.cause == fixes.SIZES
-        cause = self.fix.helped if sizes else (self.reasons, self.fix)
-        return self.name, self.limit, self.cost.unit, sizes, cause
+        cause = self.fix.cause
+        if cause == fixes.SIZES:
+            same: object = self.fix.helped
+        else:
+            same = self.fix if cause == fixes.BREAKS else (self.reasons, self.fix)
+        return self.name, self.limit, self.cost.unit, cause, same
 
     @property
     def is_unavoidable(self) -> bool:
@@ -107,13 +111,30 @@ def _describe_function(
     guards = _choose_guards(items)
     name, cost = _cost_of_recompiles(evidence, items)
     reasons = tuple(_list_reasons(evidence, items, guards))
-    fix = evidence.fixes.get(str(first_line)) or fixes.fix_together(guards, evidence.symbols)
+    fix = _choose_fix(evidence, first_line, items, guards)
     lines = _recompiled_lines(evidence, items, first_line)[:_MOST_PLACES]
     function = _name_function(items[0], first_line, lines)
     found = _Recompiled(name, lines, function, items, reasons, fix, cost)
     if limit is None:
         return found
     return replace(found, name="recompile-limit", limit=break_reason(limit))
+
+
+def _choose_fix(
+    evidence: Evidence, first_line: SourceLine, items: Sequence[Recompile], guards: Iterable[str]
+) -> Fix:
+    """Return the fix for the recompiles of one function. For a function of a library that no trial
+    helped, end the breaks: without them it is part of its caller's graph. Dynamo's first frame is
+    the compiled object itself.
+    """
+    fix = evidence.fixes.get(str(first_line)) or fixes.fix_together(guards, evidence.symbols)
+    is_alone = (
+        first_line.file in evidence.libraries
+        and not items[0].compile_id.startswith("0/")
+        and any(each.gb_id != LIMIT for each in evidence.breaks)
+    )
+    ends = fix.helped or fix.cause == fixes.UNAVOIDABLE
+    return fixes.END_THE_BREAKS if is_alone and not ends else fix
 
 
 def _merge(group: Sequence[_Recompiled], evidence: Evidence) -> Finding:
@@ -172,12 +193,16 @@ def _name_function(item: Recompile, first_line: SourceLine, lines: tuple[SourceL
 
 
 def _cost_of_recompiles(evidence: Evidence, items: Sequence[Recompile]) -> tuple[str, Cost]:
-    """Return the kind of the finding on one function's recompiles, and their cost."""
+    """Return the kind of the finding on one function's recompiles, and their cost. A function
+    compiles at every call only if each call after the first changed the same value.
+    """
     mean = evidence.compile_seconds
     seconds = sum(evidence.seconds_of.get(item.compile_id, mean) for item in items)
-    again = {evidence.call_of.get(item.compile_id, 0) for item in items}
+    names: dict[int, set[str]] = defaultdict(set)  # by call, those that the failed guards name
+    for item in items:
+        names[evidence.call_of.get(item.compile_id, 0)].update(_list_guarded_names(item))
     later = evidence.calls - 1
-    if later > 1 and again.issuperset(range(2, evidence.calls + 1)):
+    if later > 1 and set.intersection(*(names[call] for call in range(2, evidence.calls + 1))):
         name, seconds, unit = "compiles-every-call", seconds / later, "s a call"
     else:
         name, unit = "recompile", "s once"
@@ -211,6 +236,23 @@ def _guarded_value(guard: str) -> str:
     return _COMPARISON.split(guard, maxsplit=1)[0]
 
 
+# tensor 'x' size mismatch at index 0    (x.size()[1] / 4) == 24.0    len(bag.items) == 2
+_TENSOR, _NAME = re.compile(r"tensor '(.+?)'"), re.compile(r"([A-Za-z_][\w.]*)(\(?)")
+
+
+def _list_guarded_names(item: Recompile) -> set[str]:
+    """Return the variables that the failed guard of the newest cache entry is about."""
+    guarded = _guarded_value("".join(failed_guards(item)[:1]))
+    if tensor := _TENSOR.match(guarded):
+        return {tensor[1]}
+    found = (
+        name.removesuffix(".size") if call else name
+        for name, call in _NAME.findall(guarded)
+        if (not call and not iskeyword(name)) or name.endswith(".size")
+    )
+    return set(found)
+
+
 def _compiled_again(items: Sequence[Recompile], function: str) -> str:
     first = items[0]
     if len(items) == 1:
@@ -240,20 +282,4 @@ def _name_stack_value(guard: str) -> str:
     return re.sub(r"(?:tensor )?'___stack\d+(?:\[\d+\])*'", STACK_VALUE, guard)
 
 
-def find_bypasses(evidence: Evidence) -> Iterator[Finding]:
-    """Yield a finding if a cache cannot keep a graph, so that each start of the program compiles
-    this graph.
-    """
-    passed = [each for each in evidence.cachings if each.state == "bypass"]
-    if passed:
-        graphs = len({each.compile_id for each in passed})
-        seconds = evidence.compile_seconds * graphs
-        yield Finding(
-            "cache-bypass",
-            join_few([*dict.fromkeys(map(str, passed))]),
-            tuple(dict.fromkeys(each.line for each in passed if each.line))[:_MOST_PLACES],
-            Cost(seconds, "s each start", "measured") if seconds else NOT_KNOWN,
-        )
-
-
-RULES = (find_recompiles, find_bypasses)
+RULES = (find_recompiles,)

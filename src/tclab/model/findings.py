@@ -92,7 +92,8 @@ FINDING_KINDS: dict[str, FindingKind] = {
         FindingKind("cache-miss", "cache miss", ONCE,
                     "A process compiled what another one had, since the key of a cache differs."),
         FindingKind("cache-bypass", "compiled at each start", ONCE,
-                    "A cache does not take a graph, so that each start compiles it.", whole=True),
+                    "A cache does not take a graph, so that each start does again what it saves.",
+                    whole=True),
         FindingKind("complex-numbers", "complex numbers", EACH_CALL,
                     "Operators on complex numbers are calls of their own: nothing fuses them.",
                     whole=True),
@@ -181,12 +182,12 @@ class Finding:
 
 def rank_findings(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """Sort findings by the rank of their kind, then by seconds, then by the order of
-    FINDING_KINDS.
+    FINDING_KINDS, and those of one kind by what was counted.
     """
     order = list(FINDING_KINDS)
 
-    def place(finding: Finding) -> tuple[int, float, int]:
-        rank = FINDING_KINDS[finding.name].rank
-        return rank, -finding.cost.seconds, order.index(finding.name)
+    def place(finding: Finding) -> tuple[float, ...]:
+        rank, cost = FINDING_KINDS[finding.name].rank, finding.cost
+        return rank, -cost.seconds, order.index(finding.name), -cost.amount
 
     return tuple(sorted(findings, key=place))

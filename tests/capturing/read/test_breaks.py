@@ -164,6 +164,18 @@ def test_each_break_says_what_where_and_what_to_do(fn):
         assert b.hints
 
 
+class Doubled(torch.autograd.Function):
+    @classmethod
+    def forward(cls, ctx, x):
+        return x * 2
+
+
+def test_a_break_in_an_autograd_function_has_its_own_kind():
+    x = torch.ones(3, requires_grad=True)
+    b, *_ = run(lambda x: Doubled.apply(x) + 1, [(x,)]).breaks
+    assert b.gb_type == b.reason == "failed to bind arguments when attempting to inline"
+
+
 def test_the_break_is_on_its_line():
     (b,) = run(prints).breaks
     assert b.location.line == prints.__code__.co_firstlineno + 2

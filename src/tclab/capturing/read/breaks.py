@@ -39,7 +39,12 @@ _SECOND_BREAK = "*** While handling this graph break, another graph break occurr
 _STACK = "User code traceback:"
 _SKIP_PHRASES = ("Skipping the function and falling back to eager", "which results in a skip")
 _REST_SKIPPED_PHRASE = "then skipping the rest of the function"
-_PREAMBLE = ("Encountered graph break", "Failed to handle graph break gracefully")
+#: Lines around the line that names the kind of break. The last is written below that line, for a
+#: break in an operator that takes functions.
+_AROUND_KIND = (
+    "Encountered graph break", "Failed to handle graph break gracefully", "Graph break in user",
+    "Higher Order Operator: ",
+)  # fmt: skip
 # WON'T CONVERT placed /reader/functions.py line 2, with the traceback of a compile that failed
 _FAILED_COMPILE = "WON'T CONVERT "
 # backend='inductor' raised:
@@ -185,11 +190,7 @@ def _headline(message: str) -> str:
     head = message.split("\n  Explanation: ")[0]
     lines = [line.strip() for line in head.splitlines() if line.strip()]
     lines = [_REASON.sub("", line) for line in lines]
-    headlines = [
-        line
-        for line in lines
-        if line.strip("=") and not line.startswith((*_PREAMBLE, "Graph break in user"))
-    ]
+    headlines = [line for line in lines if line.strip("=") and not line.startswith(_AROUND_KIND)]
     return headlines[-1] if headlines else (lines[-1] if lines else "")
 
 

@@ -117,7 +117,8 @@ def _find_fix(function: _Function, before: TrialResult, remedies: list[Remedy], 
     if known.cause == fixes.UNAVOIDABLE:
         return known
     if failed and not untried:
-        tried = "; ".join(remedy.description.rstrip(".") for remedy in failed)
+        shown = [remedy for remedy in failed if remedy not in _FOR_PARAMETERS]
+        tried = "; ".join(remedy.description.rstrip(".") for remedy in shown)
         cause = _explain_loop(function) or _explain_constant(function)
         return Fix(f"{cause}Nothing that was tried ends it ({tried}).")
     return replace(known, text=f"{known.text} (Not tried.)")
@@ -253,6 +254,8 @@ _UNMARK_STATIC = Remedy(
     options={"dynamic": True},
     settings={"force_parameter_static_shapes": False},
 )
+#: Remedies that a report names only if they help, because a guard does not say what a parameter is.
+_FOR_PARAMETERS = (_DETACHED, _UNMARK_STATIC)
 _GRADIENTS = Remedy(
     "Let the arguments of the calls require grad, by x.requires_grad_(), as what follows them "
     "does: it is then the same in every call.",
