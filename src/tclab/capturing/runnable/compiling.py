@@ -1,0 +1,84 @@
+"""Compile a rebuilt graph where Inductor begins, for a GPU that is not there or for this CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import fx
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+from tclab.capturing.runnable import building, constants, sizes
+from tclab.capturing.runnable.question import Question
+from tclab.capturing.runnable.settings import setting_values
+from tclab.capturing.runnable.syntax import Runnable, read_runnable
+from tclab.capturing.target import capture, choices, inductor
+from tclab.capturing.target.timing import measured, timed
+from tclab.capturing.target.timing.variants import Wrappers
+from tclab.targets import Target, get
+
+
+def compile_again(question: Question) -> str:
+    """Return the output code that Inductor writes for a graph. Raises Refused for a text that is
+    not a runnable, TargetError for a graph whose code needs the GPU, and what Inductor raises.
+    """
+    runnable = read_runnable(question.runnable, question.graph)
+    settings = setting_values(runnable.settings)
+    choices.check_settings(settings)
+    wrappers = Wrappers()
+    target = get(question.target) if question.target else None
+    with _compiling(target, question, wrappers), torch._inductor.config.patch(settings):
+        _compile(runnable, question)
+    return wrappers[-1] if wrappers else ""
+
+
+@contextmanager
+def _compiling(target: Target | None, question: Question, wrappers: Wrappers) -> Iterator[None]:
+    with ExitStack() as stack:
+        if target is not None:
+            stack.enter_context(capture.compiling_for(target, wrappers, question.is_backward))
+            known = measured.measurements_for(target)
+            stack.enter_context(timed.answering_questions({}, known))
+        else:
+            stack.enter_context(inductor.stopping_after_code(wrappers))
+            stack.enter_context(inductor.patching_settings(question.is_backward))
+            torch.set_num_threads(question.threads)
+        yield
+
+
+def _compile(runnable: Runnable, question: Question) -> None:
+    from torch._guards import TracingContext, tracing
+    from torch._inductor.compile_fx import compile_fx_inner
+
+    shape_env = ShapeEnv()
+    mode = FakeTensorMode(shape_env=shape_env, allow_non_fake_inputs=True)
+    known = sizes.make_sizes(shape_env, runnable.hints, question.ranges)
+    held = {name: constants.make_constant(each) for name, each in runnable.constants.items()}
+    graph = building.build_graph(runnable.graph, held)
+    inputs = building.make_inputs(runnable, mode, question.symbols, known)
+    for node, value in zip(graph.graph.find_nodes(op="placeholder"), inputs):
+        node.meta["val"] = value
+    graph.graph.output_node().meta["user_visible_output_idxs"] = _visible(graph, question)
+    options: dict[str, Any] = {
+        "is_backward": question.is_backward,
+        "is_inference": question.is_inference,
+        "static_input_idxs": tuple(question.static),
+    }
+    context = TracingContext(mode)
+    context.fw_metadata = SimpleNamespace(bw_donated_idxs=list(question.donated))
+    with tracing(context), torch.no_grad():
+        compile_fx_inner(graph, inputs, **options)
+
+
+def _visible(graph: fx.GraphModule, question: Question) -> list[int]:
+    """Return the positions of the outputs whose strides must be those of the function's results."""
+    if question.is_backward:
+        return []
+    outputs = graph.graph.output_node().args[0]
+    values = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+    shown = values[: question.visible]
+    return [number for number, each in enumerate(shown) if isinstance(each, fx.Node)]
