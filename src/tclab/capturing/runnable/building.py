@@ -1,4 +1,4 @@
-"""Build the FX graph, and the fake tensors of its inputs, from what was read of a runnable."""
+"""Build the FX graph from what was read of a runnable."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch._subclasses.fake_tensor import FakeTensorMode
 
-from tclab.capturing.runnable import constants, sizes
-from tclab.capturing.runnable.head import Argument
-from tclab.capturing.runnable.syntax import Call, PrintedGraph, Runnable
+from tclab.capturing.runnable import constants
+from tclab.capturing.runnable.syntax import Call, PrintedGraph
 from tclab.capturing.runnable.values import (
     OPERATORS,
     Device,
@@ -23,7 +21,6 @@ from tclab.capturing.runnable.values import (
     Slice,
     TorchName,
     Value,
-    read_value,
     refuse,
 )
 from tclab.capturing.runnable.values import (
@@ -132,89 +129,3 @@ def _convert(value: Value, nodes: Mapping[str, fx.Node]) -> Any:
             raise refuse(value.path, ast.Constant(None), "no constant of PyTorch")
         return found
     return value
-
-
-# ------------------------------------------------------------------------------ inputs
-
-
-def make_inputs(
-    runnable: Runnable,
-    mode: FakeTensorMode,
-    symbols: Mapping[str, str],
-    known: dict[str, sizes.Size],
-) -> list[Any]:
-    """Return the inputs of a graph: fake tensors, sizes and None. `symbols` maps an input that is a
-    size to its expression, such as ``s33``, and `known` has the sizes of the symbols.
-    """
-    if len(runnable.arguments) != len(runnable.graph.inputs):
-        raise refuse("load_args", ast.Constant(None), "it does not make the inputs of the graph")
-    pairs = zip(runnable.graph.inputs, runnable.arguments)
-    return [_make_input(each, runnable, mode, symbols.get(name, ""), known) for name, each in pairs]
-
-
-def _make_input(
-    argument: Argument,
-    runnable: Runnable,
-    mode: FakeTensorMode,
-    symbol: str,
-    known: dict[str, sizes.Size],
-) -> Any:
-    at = ast.Constant(None, lineno=argument.line)
-    if argument.kind == "const":
-        return None
-    if argument.kind == "symint" and argument.args:
-        expression = argument.kwargs.get("expr")
-        if isinstance(expression, ast.Constant) and isinstance(expression.value, str):
-            return sizes.compute_size(sizes.parse_size(expression.value), known)
-        if symbol:
-            return sizes.compute_size(sizes.parse_size(symbol), known)
-        return sizes.compute_size(argument.args[0], {})
-    if argument.kind == "tensor":
-        return _make_tensor(argument, runnable, mode, known)
-    raise refuse(f"reader.{argument.kind}", at, "an input of this kind is not in a trace")
-
-
-#: What PyTorch prints of a tensor beside its shape. Gradients do not exist below AOTAutograd.
-_PRINTED = {"stride", "dtype", "storage_offset", "requires_grad", "is_leaf"}
-
-
-def _make_tensor(
-    argument: Argument, runnable: Runnable, mode: FakeTensorMode, known: dict[str, sizes.Size]
-) -> torch.Tensor:
-    at = ast.Constant(None, lineno=argument.line)
-    storage, shape, *rest = argument.args
-    if unknown := set(argument.kwargs) - _PRINTED:
-        raise refuse(f"reader.tensor({', '.join(unknown)}=…)", at, "a tensor of this kind is new")
-    if not isinstance(storage, ast.Name) or storage.id not in runnable.storages:
-        raise refuse("reader.tensor", at, "its storage is not named before")
-    size = sizes.compute_sizes(shape, known)
-    stride = argument.kwargs.get("stride", rest[0] if rest else None)
-    strides = sizes.compute_sizes(stride, known) if stride else _contiguous(size)
-    offset = argument.kwargs.get("storage_offset")
-    printed = argument.kwargs.get("dtype")
-    dtype = read_value(printed, ()) if printed else TorchName("torch.float32")
-    device = runnable.storages[storage.id]
-    with mode:
-        tensor = torch.empty_strided(
-            size,
-            strides,
-            dtype=constants.as_dtype(dtype) if isinstance(dtype, TorchName) else None,
-            device=constants.as_device(device if isinstance(device, Device) else Device("cpu")),
-        )
-        if offset is None:
-            return tensor
-        start = sizes.compute_size(offset, known)
-        extent = start + 1 + sum((n - 1) * s for n, s in zip(size, strides))
-        whole = torch.empty(extent, dtype=tensor.dtype, device=tensor.device)
-        return torch.as_strided(whole, size, strides, start)
-
-
-def _contiguous(size: list[sizes.Size]) -> list[sizes.Size]:
-    strides: list[sizes.Size] = []
-    step: sizes.Size = 1
-    for each in reversed(size):
-        strides.insert(0, step)
-        step = (
-            step * torch.sym_max(each, 1) if isinstance(each, torch.SymInt) else step * max(each, 1)
-        )
-    return strides

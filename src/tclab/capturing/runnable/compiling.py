@@ -12,7 +12,7 @@ from torch import fx
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-from tclab.capturing.runnable import building, constants, sizes
+from tclab.capturing.runnable import building, constants, inputs, sizes
 from tclab.capturing.runnable.question import Question
 from tclab.capturing.runnable.settings import setting_values
 from tclab.capturing.runnable.syntax import Runnable, read_runnable
@@ -59,10 +59,10 @@ def _compile(runnable: Runnable, question: Question) -> None:
     known = sizes.make_sizes(shape_env, runnable.hints, question.ranges)
     held = {name: constants.make_constant(each) for name, each in runnable.constants.items()}
     graph = building.build_graph(runnable.graph, held)
-    inputs = building.make_inputs(runnable, mode, question.symbols, known)
-    for node, value in zip(graph.graph.find_nodes(op="placeholder"), inputs):
+    values = inputs.make_inputs(runnable, mode, question.symbols, known)
+    for node, value in zip(graph.graph.find_nodes(op="placeholder"), values):
         node.meta["val"] = value
-    graph.graph.output_node().meta["user_visible_output_idxs"] = _visible(graph, question)
+    _describe_outputs(graph.graph.output_node(), question)
     options: dict[str, Any] = {
         "is_backward": question.is_backward,
         "is_inference": question.is_inference,
@@ -71,14 +71,20 @@ def _compile(runnable: Runnable, question: Question) -> None:
     context = TracingContext(mode)
     context.fw_metadata = SimpleNamespace(bw_donated_idxs=list(question.donated))
     with tracing(context), torch.no_grad():
-        compile_fx_inner(graph, inputs, **options)
+        compile_fx_inner(graph, values, **options)
 
 
-def _visible(graph: fx.GraphModule, question: Question) -> list[int]:
-    """Return the positions of the outputs whose strides must be those of the function's results."""
-    if question.is_backward:
-        return []
-    outputs = graph.graph.output_node().args[0]
-    values = outputs if isinstance(outputs, (list, tuple)) else [outputs]
-    shown = values[: question.visible]
-    return [number for number, each in enumerate(shown) if isinstance(each, fx.Node)]
+def _describe_outputs(output: fx.Node, question: Question) -> None:
+    """Note which outputs are the function's own results, whose strides are kept, and which are
+    saved for the backward, whose numbers are rounded as the backward gets them.
+    """
+    from torch._functorch._aot_autograd.descriptors import SavedForBackwardsAOTOutput
+
+    values = output.args[0] if isinstance(output.args[0], (list, tuple)) else [output.args[0]]
+    own = 0 if question.is_backward else len(values[: question.visible])
+    output.meta["user_visible_output_idxs"] = [
+        number for number in range(own) if isinstance(values[number], fx.Node)
+    ]
+    if not question.is_backward:
+        saved = [SavedForBackwardsAOTOutput(number) for number in range(len(values) - own)]
+        output.meta["desc"] = [*[None] * own, *saved]

@@ -20,6 +20,16 @@ _EARLIER = ("torch._dynamo.config.", "torch.fx.experimental._config.")
 
 
 @dataclass(frozen=True)
+class Storage:
+    """A storage of inputs: its length in bytes, as an expression, and its device, or None for the
+    CPU.
+    """
+
+    length: ast.expr
+    device: Value
+
+
+@dataclass(frozen=True)
 class Argument:
     """A call of the runnable's reader: an input of the kind tensor, symint, const, …"""
 
@@ -86,16 +96,16 @@ def _check_import(statement: ast.Import | ast.ImportFrom) -> None:
             raise refuse(f"import of {name}", statement)
 
 
-def read_arguments(function: ast.FunctionDef, storages: dict[str, Value]) -> Iterator[Argument]:
+def read_arguments(function: ast.FunctionDef, storages: dict[str, Storage]) -> Iterator[Argument]:
     """Yield the inputs that ``load_args`` makes, and note the devices of the storages."""
     for statement in function.body:
         match statement:
-            case ast.Assign([ast.Name(name)], ast.Call(called, _, keywords)) if (
+            case ast.Assign([ast.Name(name)], ast.Call(called, [_, length], keywords)) if (
                 dotted_name(called) == "reader.storage"
             ):
                 named = {each.arg: each.value for each in keywords}
                 device = named.get("device")
-                storages[name] = read_value(device, ()) if device else None
+                storages[name] = Storage(length, read_value(device, ()) if device else None)
             case ast.Expr(ast.Call(called, args, keywords)) if dotted_name(called).startswith(
                 "reader."
             ):

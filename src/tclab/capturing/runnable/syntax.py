@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from tclab.capturing.read.output_code import dotted_name
 from tclab.capturing.runnable.head import (
     Argument,
+    Storage,
     check_statement,
     read_arguments,
     read_attributes,
@@ -75,13 +76,13 @@ class PrintedGraph:
 @dataclass(frozen=True)
 class Runnable:
     """What a runnable says. `hints` are the values of the symbols, `settings` the full names of
-    settings and their values, `storages` the devices of the storages by name, and `constants` the
+    settings and their values, `storages` the storages of the inputs by name, and `constants` the
     tensors that the graph holds, as printed.
     """
 
     graph: PrintedGraph
     arguments: tuple[Argument, ...]
-    storages: dict[str, Value]
+    storages: dict[str, Storage]
     hints: dict[str, int]
     settings: dict[str, Value]
     constants: dict[str, ast.expr]
@@ -100,7 +101,7 @@ def read_runnable(text: str, graph_text: str = "") -> Runnable:
         raise refuse(names, module, "a runnable defines Repro and load_args alone")
     for statement in module.body:
         check_statement(statement)
-    storages: dict[str, Value] = {}
+    storages: dict[str, Storage] = {}
     arguments = tuple(read_arguments(functions["load_args"], storages))
     constants = dict(read_attributes(classes[0]))
     whole = _LAMBDA.search(text) and graph_text

@@ -11,6 +11,11 @@ NAMES = (
     Private("torch._inductor.compile_fx", "compile_fx_inner", "where Inductor begins"),
     Private("torch._guards", "TracingContext", "the fake mode of the compile"),
     Private("torch._guards", "tracing", "the fake mode of the compile"),
+    Private(
+        "torch._functorch._aot_autograd.descriptors",
+        "SavedForBackwardsAOTOutput",
+        "what is saved is rounded",
+    ),
     Private("torch._subclasses.fake_tensor", "FakeTensorMode", "inputs without values"),
     Private("torch._inductor", "config.get_config_copy", "which settings there are"),
     Private("torch._inductor", "config.patch", "the job's settings"),
