@@ -120,8 +120,8 @@ def _count(replay: JobReplay, place: str) -> Iterator[str]:
     if replay.cause:
         yield f"graphs not compiled again: {replay.cause[:110]}"
         print(f"{place} {replay.compile_id} {replay.direction}: {replay.cause}")
-    elif kernels and all(each.verdict == SAME for each in kernels):
-        yield "graphs whose kernels are all the same"
+    elif kernels and all(each.verdict == SAME for each in replay.kernels):
+        yield "graphs that are the same in all, kernels and calls"
     for each in replay.kernels:
         if each.verdict == DIFFERS:
             print(f"{place} {replay.compile_id} {replay.direction} {each.name or 'calls'}")

@@ -94,9 +94,13 @@ def _compute(op: ast.operator, left: Size, right: Size, node: ast.expr) -> Size:
             return left // right
         case ast.Mod():
             return left % right
-        case ast.Pow() if isinstance(right, int) and 0 <= right <= 8:
+        case ast.Pow() if isinstance(right, int) and 0 <= right <= 8 and not _is_huge(left):
             return left**right
     raise refuse(shown(node), node, "no size")
+
+
+def _is_huge(size: Size) -> bool:
+    return isinstance(size, int) and abs(size) > 1 << 31
 
 
 def compute_sizes(node: ast.expr, sizes: Mapping[str, Size]) -> list[Size]:

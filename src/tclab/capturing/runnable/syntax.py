@@ -92,6 +92,13 @@ def read_runnable(text: str, graph_text: str = "") -> Runnable:
     """Return what a runnable says. Raises Refused for a text that has anything that PyTorch does
     not print there.
     """
+    try:
+        return _read(text, graph_text)
+    except RecursionError as error:
+        raise refuse("the text", ast.Constant(None), "it is nested too deep") from error
+
+
+def _read(text: str, graph_text: str) -> Runnable:
     module = _parse(_LAMBDA.sub(r"\1None", text))
     hints, settings = dict(read_hints(module)), dict(read_settings(module))
     classes = [each for each in module.body if isinstance(each, ast.ClassDef)]
