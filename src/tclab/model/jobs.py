@@ -239,7 +239,8 @@ class JobStages:
 @dataclass(frozen=True)
 class JobReplayKernel:
     """A kernel of a job after its graph was compiled again, with a verdict and the difference as a
-    diff. The code around the kernels has the name ''.
+    diff. The verdict names the versions of PyTorch if they are not the same. The code around the
+    kernels has the name ''.
     """
 
     kind: ClassVar[str]

@@ -128,7 +128,7 @@ def _parse(text: str) -> ast.Module:
 
 
 def _printed_class(text: str) -> ast.ClassDef:
-    module = _parse(text)
+    module = _parse(text.replace("class <lambda>(", "class GraphModule(", 1))
     if len(module.body) != 1 or not isinstance(module.body[0], ast.ClassDef):
         raise refuse("the text", module, "a printed graph is one class")
     return module.body[0]

@@ -11,13 +11,14 @@ import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from tclab.jobs.again.graphs import TracedGraph
 from tclab.jobs.again.verdicts import compare_codes
-from tclab.model import UNREADABLE, JobReplay, Version
+from tclab.model import UNREADABLE, JobReplay, JobReplayKernel
 
 _CHILD = "tclab.capturing.runnable"
 _SRC = Path(__file__).resolve().parents[3]
@@ -52,18 +53,23 @@ def _judge(graph: TracedGraph, process: str, answer: Mapping[str, Any], torch: s
         traced=graph.torch,
         torch=torch,
         target=graph.question.target,
-        kernels=compare_codes(graph.code, str(code)) if code else (),
+        kernels=_name_versions(compare_codes(graph.code, str(code)), graph.torch, torch)
+        if code
+        else (),
         cause=f"{place}: {cause}" if place and cause else cause,
         seconds=float(answer.get("seconds") or 0.0),
     )
 
 
-def is_same_version(one: str, other: str) -> bool:
-    """Return whether two versions of PyTorch have the same minor release."""
-    try:
-        return Version.parse(one).release[:2] == Version.parse(other).release[:2]
-    except ValueError:
-        return False
+def _name_versions(
+    kernels: Sequence[JobReplayKernel], traced: str, used: str
+) -> tuple[JobReplayKernel, ...]:
+    """Add the versions of PyTorch to each verdict if their minor releases are not the same."""
+    job, again = (".".join(text.split(".")[:2]) for text in (traced, used))
+    if job == again:
+        return tuple(kernels)
+    note = f", with PyTorch {again} instead of {job or 'one that the trace does not name'}"
+    return tuple(replace(each, verdict=f"{each.verdict}{note}") for each in kernels)
 
 
 class _Compiler:

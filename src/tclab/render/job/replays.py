@@ -28,42 +28,41 @@ def _count(replay: JobReplay) -> str | None:
     if replay.cause:
         return None
     kernels = [each for each in replay.kernels if each.name]
-    return f"{sum(each.verdict == _SAME for each in kernels)} of {len(kernels)}"
+    return f"{sum(_is_same(each) for each in kernels)} of {len(kernels)}"
+
+
+def _is_same(kernel: JobReplayKernel) -> bool:
+    return kernel.verdict.startswith(_SAME)
 
 
 def _word(replay: JobReplay) -> str:
-    """Return what became of a graph, with the version of PyTorch if it is not the job's."""
+    """Return what became of a graph: the words of its first kernel that differs, and the others'
+    names.
+    """
     if replay.cause:
         return f"not compiled again: {replay.cause}"
-    differing = [each.name or _CALLS for each in replay.kernels if each.verdict != _SAME]
-    word = f"differs: {', '.join(differing)}" if differing else _SAME
-    return f"{word}{version_note(replay)}"
-
-
-def version_note(replay: JobReplay) -> str:
-    """Return ``, with PyTorch 2.13 instead of 2.11``, or '' if the versions have one minor
-    release.
-    """
-    used, traced = (".".join(text.split(".")[:2]) for text in (replay.torch, replay.traced))
-    return "" if used == traced else f", with PyTorch {used} instead of {traced or 'the job’s'}"
+    differing = [each for each in replay.kernels if not _is_same(each)]
+    names = ", ".join(each.name or _CALLS for each in differing)
+    words = (differing or replay.kernels)[0].verdict
+    return f"{words}: {names}" if differing else words
 
 
 def html(replays: Sequence[JobReplay]) -> Html:
     """Return each kernel with a word, and its difference folded; '' if there are none."""
-    drawn = [_draw(each, len({r.process for r in replays}) > 1) for each in replays if each.kernels]
+    several = len({each.process for each in replays}) > 1
+    drawn = [_draw(each, several) for each in replays if each.kernels]
     return tag("div", *drawn, class_="tclab") if drawn else NOTHING
 
 
 def _draw(replay: JobReplay, several: bool) -> Html:
     process = f"{replay.process}, " if several else ""
     title = f"{process}{replay.compile_id} {replay.direction}: {_count(replay)} the same"
-    note = version_note(replay)
-    items = [tag("li", join(_draw_kernel(each, note))) for each in replay.kernels]
+    items = [tag("li", join(_draw_kernel(each))) for each in replay.kernels]
     return parts.fold(title, tag("ul", *items))
 
 
-def _draw_kernel(kernel: JobReplayKernel, note: str) -> Iterator[Html]:
+def _draw_kernel(kernel: JobReplayKernel) -> Iterator[Html]:
     yield tag("code", esc(kernel.name)) if kernel.name else esc(_CALLS)
-    yield esc(f": {kernel.verdict}{note}")
+    yield esc(f": {kernel.verdict}")
     if kernel.difference:
         yield parts.fold("the difference", tag("pre", esc(kernel.difference)), search=False)
