@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from types import SimpleNamespace
@@ -16,7 +17,7 @@ from tclab.capturing.runnable import building, constants, inputs, sizes
 from tclab.capturing.runnable.question import Question
 from tclab.capturing.runnable.settings import setting_values
 from tclab.capturing.runnable.syntax import Runnable, read_runnable
-from tclab.capturing.target import capture, choices, inductor
+from tclab.capturing.target import capture, choices, inductor, tracing
 from tclab.capturing.target.timing import measured, timed
 from tclab.capturing.target.timing.variants import Wrappers
 from tclab.targets import Target, get
@@ -51,17 +52,22 @@ def _compiling(target: Target | None, question: Question, wrappers: Wrappers) ->
 
 
 def _compile(runnable: Runnable, question: Question) -> None:
-    from torch._guards import TracingContext, tracing
+    from torch._guards import TracingContext
+    from torch._guards import tracing as tracing_context
     from torch._inductor.compile_fx import compile_fx_inner
 
     shape_env = ShapeEnv()
     mode = FakeTensorMode(shape_env=shape_env, allow_non_fake_inputs=True)
     known = sizes.make_sizes(shape_env, runnable.hints, question.ranges)
     held = {name: constants.make_constant(each) for name, each in runnable.constants.items()}
+    for name, tensor in held.items():
+        if re.search(rf'cuda:\d+" = self\.{re.escape(name)}\b', question.graph):
+            tracing.mark_for_target(tensor)
     graph = building.build_graph(runnable.graph, held)
     values = inputs.make_inputs(runnable, mode, question.symbols, known)
     for node, value in zip(graph.graph.find_nodes(op="placeholder"), values):
         node.meta["val"] = value
+    inputs.propagate_inside(graph, runnable.graph, mode, known)
     _describe_outputs(graph.graph.output_node(), question)
     options: dict[str, Any] = {
         "is_backward": question.is_backward,
@@ -70,7 +76,7 @@ def _compile(runnable: Runnable, question: Question) -> None:
     }
     context = TracingContext(mode)
     context.fw_metadata = SimpleNamespace(bw_donated_idxs=list(question.donated))
-    with tracing(context), torch.no_grad():
+    with tracing_context(context), torch.no_grad():
         compile_fx_inner(graph, values, **options)
 
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch import fx
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from tclab.capturing.runnable import constants, sizes
 from tclab.capturing.runnable.head import Argument
-from tclab.capturing.runnable.syntax import Runnable
+from tclab.capturing.runnable.syntax import PrintedGraph, Runnable
 from tclab.capturing.runnable.values import Device, TorchName, read_value, refuse
 
+# f32[8, s33][s33, 1]cuda:0
+_TENSOR = re.compile(
+    r"(?P<dtype>\w+)\[(?P<shape>[^\]]*)\]\[(?P<strides>[^\]]*)\](?P<device>[a-z]+)(?::\d+)?"
+)
+_SIZE = re.compile(r"Sym\((.+)\)")
 #: What PyTorch prints of a tensor beside its shape. Gradients do not exist below AOTAutograd.
 _PRINTED = {"stride", "dtype", "storage_offset", "requires_grad", "is_leaf"}
 
@@ -42,6 +49,43 @@ def make_inputs(
 def _storage(argument: Argument) -> str:
     first = argument.args[0] if argument.args else None
     return first.id if isinstance(first, ast.Name) else ""
+
+
+def propagate_inside(
+    module: fx.GraphModule,
+    graph: PrintedGraph,
+    mode: FakeTensorMode,
+    known: Mapping[str, sizes.Size],
+) -> None:
+    """Note the shape of each node in the graphs inside of `module`, from the annotations of their
+    inputs. Raises Refused for an input that is neither a tensor nor a size.
+    """
+    from torch.fx.passes.fake_tensor_prop import FakeTensorProp
+
+    for name, inner in graph.inner.items():
+        submodule = module.get_submodule(name)
+        if isinstance(submodule, fx.GraphModule):
+            propagate_inside(submodule, inner, mode, known)
+            values = [_from_type(text, mode, known) for text in inner.types]
+            FakeTensorProp(submodule, mode=mode).propagate_dont_convert_inputs(*values)
+
+
+def _from_type(text: str, mode: FakeTensorMode, known: Mapping[str, sizes.Size]) -> Any:
+    from torch.utils._dtype_abbrs import dtype_abbrs
+
+    if size := _SIZE.fullmatch(text):
+        return sizes.compute_size(sizes.parse_size(size[1]), known)
+    dtypes = {short: dtype for dtype, short in dtype_abbrs.items()}
+    if (match := _TENSOR.fullmatch(text)) and match["dtype"] in dtypes:
+        shape, strides = (
+            sizes.compute_sizes(sizes.parse_size(f"[{match[part]}]"), known)
+            for part in ("shape", "strides")
+        )
+        device = constants.as_device(Device(match["device"]))
+        with mode:
+            dtype = dtypes[match["dtype"]]
+            return torch.empty_strided(shape, strides, dtype=dtype, device=device)
+    raise refuse(text[:80], ast.Constant(None), "an input of this type is not known")
 
 
 @dataclass

@@ -65,12 +65,15 @@ class Call:
 
 @dataclass(frozen=True)
 class PrintedGraph:
-    """A printed graph, with the graphs inside of it by name."""
+    """A printed graph, with the graphs inside of it by name. `types` are the inputs' annotations,
+    such as ``f32[8, 4][4, 1]cpu``; a runnable has none.
+    """
 
     inputs: tuple[str, ...]
     calls: tuple[Call, ...]
     output: Value
     inner: dict[str, PrintedGraph] = field(default_factory=dict)
+    types: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -169,7 +172,15 @@ def _read_forward(forward: ast.FunctionDef, inner: dict[str, PrintedGraph]) -> P
             calls.append(call)
     if not isinstance(last, ast.Return) or last.value is None:
         raise refuse(shown(last), last, "a graph ends with what it returns")
-    return PrintedGraph(inputs, tuple(calls), read_value(last.value, known), inner)
+    types = tuple(_annotation(each.annotation) for each in arguments.args[1:])
+    return PrintedGraph(inputs, tuple(calls), read_value(last.value, known), inner, types)
+
+
+def _annotation(node: ast.expr | None) -> str:
+    match node:
+        case ast.Constant(str(text)):
+            return text
+    return ""
 
 
 def _read_statement(statement: ast.stmt, known: set[str]) -> Iterator[Call]:

@@ -27,6 +27,9 @@ NAMES = (
     Private("torch._dynamo.source", "ConstantSource", "a symbol without an input"),
     Private("torch.utils._sympy.value_ranges", "ValueRanges", "a symbol's range"),
     Private("torch.utils._sympy.numbers", "int_oo", "a range without an end"),
+    # inputs
+    Private("torch.fx.passes.fake_tensor_prop", "FakeTensorProp", "shapes in graphs inside"),
+    Private("torch.utils._dtype_abbrs", "dtype_abbrs", "the type of an input inside"),
     # building
     Private("torch._ops", "OpOverload", "operators are looked up"),
 )
