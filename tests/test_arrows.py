@@ -117,6 +117,7 @@ LIBRARY: dict[str, set[str]] = {
         *("tclab.capturing.result", "tclab.capturing.fresh", "tclab.capturing.listen"),
         *("tclab.capturing.backward", "tclab.targets", "tclab.system.imports"),
     },
+    "tclab.capturing.runnable": {"tclab.capturing.target"},
     "tclab.capturing": {
         "tclab.capturing.target",
         "tclab.capturing.observe",
@@ -126,7 +127,7 @@ LIBRARY: dict[str, set[str]] = {
     "tclab.compare.page": {"tclab.compare", "tclab.render"},
     "tclab.advisories": {"tclab.model"},
     "tclab.findings": {"tclab.compare", "tclab.text.user_lines"},
-    "tclab.jobs": {"tclab.findings"},
+    "tclab.jobs": {"tclab.findings", "tclab.capturing.runnable"},
     "tclab.explain": {
         *("tclab.advisories", "tclab.findings"),
         *("tclab.compare", "tclab.system.files", "tclab.system.machine", "tclab.targets"),
@@ -219,12 +220,15 @@ TORCH_ROOMS = {
 }
 
 #: Rooms of these that import no torch: they read the trace of any machine, too.
-WITHOUT_TORCH = {"tclab.capturing.read", "tclab.capturing.trace"}
+WITHOUT_TORCH = {
+    *("tclab.capturing.read", "tclab.capturing.trace", "tclab.capturing.runnable.question"),
+}
 
 #: Where private names of PyTorch and Triton may stand; each is in a table of torch_private.
 PRIVATE_ROOMS = {
     "tclab.capturing.torch_private",
     "tclab.capturing.target",
+    "tclab.capturing.runnable",
     "tclab.site.engine.worker.shadow",
     "tclab.site.engine.worker.warm",
     "tclab.workshop.catalog",  # functions such as users write, who use private names

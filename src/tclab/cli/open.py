@@ -56,6 +56,20 @@ class _WithCommand(click.Command):
               help="Compile the Triton kernels with this text in their name down to instructions, "
               "as a profile beside the trace says that they were launched. Needs PyTorch and "
               "Triton, and no GPU. May be given several times.")  # fmt: skip
+@click.option("--replay", is_flag=True,
+              help="Compile the graphs of the traces again, for the GPU that they name and without "
+              "it, and say of each kernel whether it is the same as in the job. Needs PyTorch and "
+              "Triton. Nothing of the traces is executed.")  # fmt: skip
+@click.option("--graph", "graphs", multiple=True, metavar="ID",
+              help="With --replay: only the graphs of this compile, such as 0/1. May be given "
+              "several times.")  # fmt: skip
+@click.option(
+    "--python",
+    default=sys.executable,
+    metavar="PATH",
+    hidden=False,
+    help="With --replay: the Python whose PyTorch compiles; best the job's version.",
+)
 @click.option("--open", "open_", is_flag=True, help="Show the page in a browser.")
 @click.pass_context
 def open_command(
@@ -64,6 +78,9 @@ def open_command(
     output: Path | None,
     format_: str | None,
     kernels: tuple[str, ...],
+    replay: bool,
+    graphs: tuple[str, ...],
+    python: str,
     open_: bool,
 ) -> None:
     """Read what a real run left behind: folders of TORCH_TRACE, their logs, profiles that PyTorch
@@ -83,6 +100,7 @@ def open_command(
       tclab open -- python train.py              run it, then open it
       tclab open run1/ run2/                     why the second one missed the cache
       tclab open traces/ profile.json --stages triton_red_fused_3 -o page.html
+      tclab open traces/ --replay                is what comes out what ran?
     """
     if open_ and output is None:
         first = paths[0].resolve().name.partition(".")[0] if paths else ""
@@ -105,7 +123,10 @@ def open_command(
             raise BadRequest("tclab open", "there is nothing to open", step)
         context.with_resource(_without_collector())
         wanted = {"snapshots": format_ == "json", "stages": format_ == "html"}
-        job = open_job(paths, **wanted, kernels=kernels)
+        if graphs and not replay:
+            raise BadRequest("--graph", "names a graph to compile again", "add --replay")
+        again = graphs if replay else None
+        job = open_job(paths, **wanted, kernels=kernels, replay=again, python=python)
     except _NothingWritten as problem:
         terminal.print_error(problem)
         context.exit(status)

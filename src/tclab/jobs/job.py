@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,6 +18,8 @@ from tclab.capturing.trace.records import Log, read_log
 from tclab.compare.identity import failed_guards
 from tclab.findings.jobs import find_in_job
 from tclab.jobs import inputs, ranks
+from tclab.jobs.again.graphs import RECORDS
+from tclab.jobs.again.wanted import replay_all
 from tclab.jobs.caches import explain_misses
 from tclab.jobs.machine_code import compile_launched
 from tclab.jobs.names import shorten_names
@@ -43,7 +46,9 @@ class _InputsRead:
     """The inputs that were read so far. `folders` has the processes of each path. `others` says of
     each other file why it was not read. `variables` are the environment variables in the traces.
     With `snapshots`, a snapshot of each process is taken; with `stages`, the stages of each compile
-    are read. `kernels` are texts in the names of kernels to compile down to instructions.
+    are read. `kernels` are texts in the names of kernels to compile down to instructions, and
+    `replay` the ids of compiles whose graphs are compiled again: all of them if it is empty, and
+    none if it is None.
     """
 
     processes: list[ReadProcess] = field(default_factory=list)
@@ -54,6 +59,7 @@ class _InputsRead:
     snapshots: bool = False
     stages: bool = False
     kernels: Sequence[str] = ()
+    replay: Sequence[str] | None = None
 
 
 def open_job(
@@ -62,14 +68,17 @@ def open_job(
     snapshots: bool = False,
     stages: bool = False,
     kernels: Sequence[str] = (),
+    replay: Sequence[str] | None = None,
+    python: str = sys.executable,
 ) -> Job:
     """Return the job whose traces and profiles are at `paths`: folders, files, compressed files and
     archives. With `snapshots`, each process has a snapshot; with `stages`, the job has the stages
     of its compiles. Triton kernels with one of the texts `kernels` in their name are compiled down
-    to instructions, which takes minutes. Raises BadRequest for a path with neither a trace nor a
-    profile, and for kernels that cannot be compiled.
+    to instructions, which takes minutes. With `replay`, the graphs of these compiles, or all of
+    them, are compiled again by the PyTorch of `python`. Raises BadRequest for a path with neither a
+    trace nor a profile, and for kernels and graphs that cannot be compiled.
     """
-    read = _InputsRead(snapshots=snapshots, stages=stages, kernels=kernels)
+    read = _InputsRead(snapshots=snapshots, stages=stages, kernels=kernels, replay=replay)
     same_name = Counter(path.name for path in paths)
     for path in paths:
         before, first = len(read.processes) + len(read.profiles), len(read.processes)
@@ -82,7 +91,7 @@ def open_job(
         if len(read.processes) + len(read.profiles) == before:
             raise inputs.no_trace(path)
         read.folders.append(read.processes[first:])
-    return _build_job(read, ", ".join(path.name or str(path) for path in paths))
+    return _build_job(read, ", ".join(path.name or str(path) for path in paths), python)
 
 
 def _read_input(file: inputs.Input, name: str, read: _InputsRead) -> None:
@@ -91,9 +100,11 @@ def _read_input(file: inputs.Input, name: str, read: _InputsRead) -> None:
         kind = inputs.detect_kind(text)
         if kind == "trace":
             times, all_graphs = PhaseTimes(), read.snapshots or read.stages
-            log = read_log(text, all_graphs=all_graphs, on_phase=times.add)
+            also = frozenset() if read.replay is None else RECORDS
+            log = read_log(text, all_graphs=all_graphs, also=also, on_phase=times.add)
             wanted = {"snapshot": read.snapshots, "stages": read.stages}
             wanted["sources"] = bool(read.kernels)
+            wanted["replay"] = read.replay is not None
             read.processes.append(read_process(name, log, times.compile_time(), **wanted))
             read.variables.update(_read_variables(log))
         elif kind == "profile":
@@ -111,12 +122,14 @@ def _read_variables(log: Log) -> Iterator[tuple[str, str]]:
             yield match[1], match[2]
 
 
-def _build_job(read: _InputsRead, title: str) -> Job:
+def _build_job(read: _InputsRead, title: str, python: str) -> Job:
     in_order = shorten_names(sorted(read.processes, key=_rank_key))
     processes = explain_misses(in_order)
     profiles = tuple(read_kernels(profile, processes) for profile in read.profiles)
     job = Job(title, processes, profiles, remarks=tuple(_remarks(read, processes, profiles)))
     job = _add_machine_code(job, read) if read.kernels else job
+    if read.replay is not None:
+        job = replace(job, replays=tuple(replay_all(in_order, read.replay, python)))
     job = replace(job, findings=find_in_job(job, tuple(_describe_differences(processes))))
     job = replace(job, processes=tuple(map(_clean_guards, processes)))
     of_processes = zip(processes, (each.stages for each in in_order))

@@ -21,6 +21,7 @@ from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
 from tclab.capturing.trace.records import Log
 from tclab.compare.identity import identify_stages
+from tclab.jobs.again.graphs import TracedGraph, find_graphs
 from tclab.jobs.cuda_graphs import STATIC, infer_skips
 from tclab.jobs.graphs import read_graphs
 from tclab.jobs.inputs import rank_in_name
@@ -58,15 +59,17 @@ Parts = Mapping[str, tuple[str, str]]
 @dataclass(frozen=True)
 class ReadProcess:
     """A process, and the parts of the key of each of its look-ups, in the order of the look-ups.
-    `stages` are those of its compiles, and `sources` those of its Triton kernels, if they were
-    asked for. `began` and `ended` are the times of its first and last record, as in the log.
-    `program` is the file of the program that ran, or '' if the trace does not name it.
+    `stages` are those of its compiles, `sources` those of its Triton kernels, and `traced` its
+    graphs to compile again, if they were asked for. `began` and `ended` are the times of its first
+    and last record, as in the log. `program` is the file of the program that ran, or '' if the
+    trace does not name it.
     """
 
     process: JobProcess
     parts: tuple[Parts, ...]
     stages: tuple[JobStages, ...] = ()
     sources: tuple[KernelSource, ...] = ()
+    traced: tuple[TracedGraph, ...] = ()
     began: str = ""
     ended: str = ""
     program: str = ""
@@ -80,10 +83,12 @@ def read_process(
     snapshot: bool = False,
     stages: bool = False,
     sources: bool = False,
+    replay: bool = False,
 ) -> ReadProcess:
     """Return what the log of one process says. With `snapshot` or `stages`, the process has a
     snapshot or the stages of its compiles, for which the log must have been read with AOTAutograd's
-    graphs. With `sources`, it has the sources of its Triton kernels.
+    graphs. With `sources`, it has the sources of its Triton kernels, and with `replay` its graphs
+    to compile again.
     """
     trace, torch = log.trace, _read_version(log.trace)
     lookups = list(_read_lookups(trace))
@@ -113,6 +118,7 @@ def read_process(
         tuple(parts for _, parts in lookups),
         tuple(read_stages(trace, graphs)) if stages else (),
         tuple(read_sources(trace, graphs)) if sources else (),
+        tuple(find_graphs(trace)) if replay else (),
         log.began,
         log.ended,
         _read_program(trace),

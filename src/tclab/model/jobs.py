@@ -235,13 +235,47 @@ class JobStages:
     output_code: tuple[Listing, ...] = ()
 
 
+@kind("job-replay-kernel")
+@dataclass(frozen=True)
+class JobReplayKernel:
+    """A kernel of a job after its graph was compiled again, with a verdict and the difference as a
+    diff. The verdict names the versions of PyTorch if they are not the same. The code around the
+    kernels has the name ''.
+    """
+
+    kind: ClassVar[str]
+    name: str
+    verdict: str
+    difference: str = ""
+
+
+@kind("job-replay")
+@dataclass(frozen=True)
+class JobReplay:
+    """A graph of a job that was compiled again from its trace. `traced` is the version of PyTorch
+    in the trace, `torch` the one that compiled again, and `target` the GPU, or '' for the CPU.
+    `cause` says why there are no kernels, or is ''.
+    """
+
+    kind: ClassVar[str]
+    process: str
+    compile_id: str
+    direction: str
+    traced: str = ""
+    torch: str = ""
+    target: str = ""
+    kernels: tuple[JobReplayKernel, ...] = ()
+    cause: str = ""
+    seconds: float = 0.0
+
+
 @kind("job")
 @dataclass(frozen=True)
 class Job:
     """A job that was read from the place `title`. `findings` are sorted by cost, the highest first;
     `remarks` say what could not be read and what was assumed. `stages` are the stages of its
-    compiles, and `machine_code` those of kernels from their source down to instructions; both are
-    empty unless they were asked for.
+    compiles, and `machine_code` those of kernels from their source down to instructions; `replays`
+    are its graphs compiled again. The three are empty unless they were asked for.
     """
 
     kind: ClassVar[str]
@@ -252,6 +286,7 @@ class Job:
     remarks: tuple[str, ...] = ()
     stages: tuple[JobStages, ...] = ()
     machine_code: tuple[Chain, ...] = ()
+    replays: tuple[JobReplay, ...] = ()
 
     def to_json(self) -> str:
         """Return the job as one JSON object, which `from_json` reads."""

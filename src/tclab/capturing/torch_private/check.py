@@ -29,6 +29,7 @@ from tclab.capturing.torch_private import (
     partitions,
     precision,
     replaying,
+    runnables,
     stepping,
     switches,
     targets,
@@ -77,7 +78,7 @@ def check() -> list[str]:
 def check_targets() -> list[str]:
     """Return a sentence for each missing name that only captures for a target use."""
     cudnn = targets.WITH_CUDNN if torch.backends.cudnn.is_available() else ()
-    problems = describe_missing((*targets.NAMES, *cudnn, *autotuners.NAMES))
+    problems = describe_missing((*targets.NAMES, *runnables.NAMES, *cudnn, *autotuners.NAMES))
     return problems + device_guards.check() + attention_choice.check()
 
 

@@ -209,13 +209,14 @@ def read_log(
     lines: Iterable[str],
     *,
     all_graphs: bool = False,
+    also: frozenset[str] = frozenset(),
     on_phase: Callable[[ChromeEvent], None] | None = None,
 ) -> Log:
     """Read the lines of a log. The log may be cut off, and it may contain records that PyTorch did
-    not write. With `all_graphs`, AOTAutograd's graphs are among the events. With `on_phase`, the
-    events for Chrome's trace viewer go to it and are not kept.
+    not write. With `all_graphs`, AOTAutograd's graphs are among the events, and those named in
+    `also`. With `on_phase`, the events for Chrome's trace viewer go to it and are not kept.
     """
-    log = Log(read=_READ | _AOT_GRAPHS if all_graphs else _READ, on_phase=on_phase)
+    log = Log(read=_READ | also | (_AOT_GRAPHS if all_graphs else set()), on_phase=on_phase)
     try:
         for header, payload in _split_records(lines, log):
             log.add(header, payload)

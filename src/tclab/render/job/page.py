@@ -11,7 +11,7 @@ from tclab import render
 from tclab.model import DeviceProfile, Job, Table
 from tclab.render import parts, standalone
 from tclab.render.escape import NOTHING, Html, clean, esc, join, tag
-from tclab.render.job import breaks, stages, tables, words
+from tclab.render.job import breaks, replays, stages, tables, words
 from tclab.render.kinds import table as drawn_table
 from tclab.render.options import Options
 from tclab.render.report import findings
@@ -131,6 +131,11 @@ def _sections(job: Job, folds: Html, links: Mapping[str, str]) -> Iterator[tuple
         "Kernels, down to the machine",
         join([draw("machine", tables.machine_code(job.machine_code)), compiled]),
     )
+    yield (
+        "replays",
+        "Compiled again from the trace",
+        join([draw("replays", replays.table(job.replays)), replays.html(job.replays)]),
+    )
     yield "stages", "Stage by stage", folds
     yield "breaks", "Graph breaks", breaks.html(of, options.for_part("breaks"))
     yield "recompiles", "Recompiles", draw("recompiles", tables.recompiles(of))
@@ -180,6 +185,8 @@ def text(job: Job) -> str:
         lines += ["", render.text(_first_rows(tables.kernels(profile)))]
     if job.machine_code:
         lines += ["", render.text(tables.machine_code(job.machine_code))]
+    if job.replays:
+        lines += ["", render.text(replays.table(job.replays))]
     own = tables.compiles(job.processes, own=True)
     if own.rows:
         lines += ["", render.text(_first_rows(own))]

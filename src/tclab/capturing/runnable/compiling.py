@@ -1,0 +1,96 @@
+"""Compile a rebuilt graph where Inductor begins, for a GPU that is not there or for this CPU."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import fx
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+from tclab.capturing.runnable import building, constants, inputs, sizes
+from tclab.capturing.runnable.question import Question
+from tclab.capturing.runnable.settings import setting_values
+from tclab.capturing.runnable.syntax import Runnable, read_runnable
+from tclab.capturing.target import capture, choices, inductor, tracing
+from tclab.capturing.target.timing import measured, timed
+from tclab.capturing.target.timing.variants import Wrappers
+from tclab.targets import Target, get
+
+
+def compile_again(question: Question) -> str:
+    """Return the output code that Inductor writes for a graph. Raises Refused for a text that is
+    not a runnable, TargetError for a graph whose code needs the GPU, and what Inductor raises.
+    """
+    runnable = read_runnable(question.runnable, question.graph)
+    settings = setting_values(runnable.settings)
+    choices.check_settings(settings)
+    wrappers = Wrappers()
+    target = get(question.target) if question.target else None
+    with _compiling(target, question, wrappers), torch._inductor.config.patch(settings):
+        _compile(runnable, question)
+    return wrappers[-1] if wrappers else ""
+
+
+@contextmanager
+def _compiling(target: Target | None, question: Question, wrappers: Wrappers) -> Iterator[None]:
+    with ExitStack() as stack:
+        if target is not None:
+            stack.enter_context(capture.compiling_for(target, wrappers, question.is_backward))
+            known = measured.measurements_for(target)
+            stack.enter_context(timed.answering_questions({}, known))
+        else:
+            stack.enter_context(inductor.stopping_after_code(wrappers))
+            stack.enter_context(inductor.patching_settings(question.is_backward))
+            torch.set_num_threads(question.threads)
+        yield
+
+
+def _compile(runnable: Runnable, question: Question) -> None:
+    from torch._guards import TracingContext
+    from torch._guards import tracing as tracing_context
+    from torch._inductor.compile_fx import compile_fx_inner
+
+    shape_env = ShapeEnv()
+    mode = FakeTensorMode(shape_env=shape_env, allow_non_fake_inputs=True)
+    known = sizes.make_sizes(shape_env, runnable.hints, question.ranges)
+    held = {name: constants.make_constant(each) for name, each in runnable.constants.items()}
+    for name, tensor in held.items():
+        if re.search(rf'cuda:\d+" = self\.{re.escape(name)}\b', question.graph):
+            tracing.mark_for_target(tensor)
+    graph = building.build_graph(runnable.graph, held)
+    values = inputs.make_inputs(runnable, mode, question.symbols, known)
+    for node, value in zip(graph.graph.find_nodes(op="placeholder"), values):
+        node.meta["val"] = value
+    inputs.propagate_inside(graph, runnable.graph, mode, known)
+    _describe_outputs(graph.graph.output_node(), question)
+    options: dict[str, Any] = {
+        "is_backward": question.is_backward,
+        "is_inference": question.is_inference,
+        "static_input_idxs": tuple(question.static),
+    }
+    context = TracingContext(mode)
+    context.fw_metadata = SimpleNamespace(bw_donated_idxs=list(question.donated))
+    with tracing_context(context), torch.no_grad():
+        compile_fx_inner(graph, values, **options)
+
+
+def _describe_outputs(output: fx.Node, question: Question) -> None:
+    """Note which outputs are the function's own results, whose strides are kept, and which are
+    saved for the backward, whose numbers are rounded as the backward gets them.
+    """
+    from torch._functorch._aot_autograd.descriptors import SavedForBackwardsAOTOutput
+
+    values = output.args[0] if isinstance(output.args[0], (list, tuple)) else [output.args[0]]
+    own = 0 if question.is_backward else len(values[: question.visible])
+    output.meta["user_visible_output_idxs"] = [
+        number for number in range(own) if isinstance(values[number], fx.Node)
+    ]
+    if not question.is_backward:
+        saved = [SavedForBackwardsAOTOutput(number) for number in range(len(values) - own)]
+        output.meta["desc"] = [*[None] * own, *saved]

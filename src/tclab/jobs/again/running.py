@@ -1,0 +1,167 @@
+"""Ask a process of its own to compile graphs again, each within limits of time and memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from tclab.jobs.again.graphs import TracedGraph
+from tclab.jobs.again.verdicts import compare_codes
+from tclab.model import UNREADABLE, JobReplay, JobReplayKernel
+
+_CHILD = "tclab.capturing.runnable"
+_SRC = Path(__file__).resolve().parents[3]
+#: Seconds for PyTorch to start, and for each graph.
+_START_SECONDS, _GRAPH_SECONDS = 120, 240
+_NOT_STARTED = "PyTorch and Triton did not start, or tclab does not know this PyTorch"
+
+
+def replay_graphs(
+    graphs: Sequence[TracedGraph], process: str = "", *, python: str = sys.executable
+) -> Iterator[JobReplay]:
+    """Yield what became of each graph of a process when PyTorch of `python` compiled it again.
+    Equal graphs are compiled once.
+    """
+    known: dict[tuple[str, str], Mapping[str, Any]] = {}
+    with _Compiler(python) as compiler:
+        for graph in graphs:
+            key = graph.question.to_json(), graph.refusal
+            if key not in known:
+                known[key] = {"cause": graph.refusal} if graph.refusal else compiler.ask(key[0])
+            yield _judge(graph, process, known[key], compiler.torch)
+
+
+def _judge(graph: TracedGraph, process: str, answer: Mapping[str, Any], torch: str) -> JobReplay:
+    code = answer.get("code")
+    cause = "" if code else str(answer.get("cause") or "Inductor wrote no code for it")
+    place = str(answer.get("place") or "")
+    return JobReplay(
+        process=process,
+        compile_id=graph.compile_id,
+        direction=graph.direction,
+        traced=graph.torch,
+        torch=torch,
+        target=graph.question.target,
+        kernels=_name_versions(compare_codes(graph.code, str(code)), graph.torch, torch)
+        if code
+        else (),
+        cause=f"{place}: {cause}" if place and cause else cause,
+        seconds=float(answer.get("seconds") or 0.0),
+    )
+
+
+def _name_versions(
+    kernels: Sequence[JobReplayKernel], traced: str, used: str
+) -> tuple[JobReplayKernel, ...]:
+    """Add the versions of PyTorch to each verdict if their minor releases are not the same."""
+    job, again = (".".join(text.split(".")[:2]) for text in (traced, used))
+    if job == again:
+        return tuple(kernels)
+    note = f", with PyTorch {again} instead of {job or 'one that the trace does not name'}"
+    return tuple(replace(each, verdict=f"{each.verdict}{note}") for each in kernels)
+
+
+class _Compiler:
+    """A process that compiles graphs. It is started with the first question, and again if it ended.
+    It starts in an empty folder, since Python could import a module from the working folder.
+    """
+
+    def __init__(self, python: str) -> None:
+        self.torch = ""
+        self._python, self._fails = python, False
+        self._folder = tempfile.TemporaryDirectory(prefix="tclab-replay-")
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> _Compiler:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._end()
+        self._folder.cleanup()
+
+    def ask(self, question: str) -> Mapping[str, Any]:
+        """Return the answer to a question, which has a cause if there is no code."""
+        if self._fails:
+            return {"cause": _NOT_STARTED}
+        if self._process is None or self._process.poll() is not None:
+            started = str(self._start().get("torch") or "")
+            self.torch, self._fails = started or self.torch, not started
+            if self._fails:
+                return {"cause": _NOT_STARTED}
+        return self._exchange(question, _GRAPH_SECONDS)
+
+    def _start(self) -> Mapping[str, Any]:
+        folder = self._folder.name
+        for name in ("work", "tmp"):
+            os.makedirs(f"{folder}/{name}", exist_ok=True)
+        # a relative part would be the working folder, or a folder in it
+        parts = filter(os.path.isabs, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+        environment = {
+            **_without_settings(os.environ),
+            "TORCHINDUCTOR_CACHE_DIR": f"{folder}/inductor",
+            "TRITON_CACHE_DIR": f"{folder}/triton",
+            "TMPDIR": f"{folder}/tmp",
+            "PYTHONPATH": os.pathsep.join([str(_SRC), *parts]),
+            "PYTHONSAFEPATH": "1",
+            "PYTHONUTF8": "1",
+        }
+        self._process = subprocess.Popen(
+            [self._python, "-m", _CHILD], cwd=f"{folder}/work", env=environment,
+            start_new_session=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        return self._exchange("", _START_SECONDS)
+
+    def _exchange(self, question: str, seconds: float) -> Mapping[str, Any]:
+        """Return what the process answers within `seconds`; else the process is killed."""
+        process = self._process
+        assert process is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
+        timer = threading.Timer(seconds, self._kill)
+        timer.start()
+        try:
+            if question:
+                process.stdin.write(question.encode() + b"\n")
+                process.stdin.flush()
+            answer = json.loads(process.stdout.readline())
+            return answer if isinstance(answer, dict) else {}
+        except (OSError, *UNREADABLE):
+            process.wait()
+            return {"cause": f"the compile ended, or took more than {seconds:.0f} seconds"}
+        finally:
+            timer.cancel()
+
+    def _kill(self) -> None:
+        if self._process is not None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _end(self) -> None:
+        self._kill()
+        if self._process is not None:
+            with suppress(OSError):
+                self._process.communicate()
+        self._process = None
+
+
+def _without_settings(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment without what sets PyTorch, since the trace has the job's settings."""
+    prefixes = ("TORCH", "INDUCTOR_", "TRITON_", "AOT_", "DYNAMO_")
+    return {name: value for name, value in environment.items() if not name.startswith(prefixes)}

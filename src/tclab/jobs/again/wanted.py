@@ -1,0 +1,34 @@
+"""Compile the graphs of a job's processes again, those that were asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+
+from tclab.errors import BadRequest
+from tclab.jobs.again.running import replay_graphs
+from tclab.jobs.process import ReadProcess
+from tclab.model import JobReplay
+
+
+def replay_all(
+    processes: Sequence[ReadProcess], wanted: Sequence[str], python: str
+) -> Iterator[JobReplay]:
+    """Yield what became of each graph whose compile has one of the ids `wanted`, or of each graph
+    if there are none. Raises BadRequest if there is no such graph, or if PyTorch is not installed.
+    """
+    place = f"--replay {' '.join(wanted)}".strip()
+    if missing := [name for name in ("torch", "triton") if find_spec(name) is None]:
+        step = f"install {' and '.join(missing)}, or leave --replay out"
+        raise BadRequest(place, f"{' and '.join(missing)} are not installed", step)
+    ids = [graph.compile_id for each in processes for graph in each.traced]
+    if not ids:
+        step = "open the trace of a job in which Inductor compiled"
+        raise BadRequest(place, "the traces have no graph of Inductor's", step)
+    if unknown := [each for each in wanted if each not in ids]:
+        step = f"the traces have {', '.join(dict.fromkeys(ids))}"
+        raise BadRequest(place, f"no graph of Inductor's in the compile {unknown[0]}", step)
+    for process in processes:
+        graphs = [each for each in process.traced if not wanted or each.compile_id in wanted]
+        if graphs:
+            yield from replay_graphs(graphs, process.process.name, python=python)

@@ -1,0 +1,134 @@
+"""Graphs of a trace are compiled again, and each kernel is compared with the job's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tclab.capturing.trace.records import read_log
+from tclab.errors import BadRequest
+from tclab.jobs import inputs, open_job
+from tclab.jobs.again import running
+from tclab.jobs.again.graphs import RECORDS, TracedGraph, find_graphs
+from tclab.jobs.again.verdicts import DIFFERS, SAME, compare_codes
+from tclab.model import Job, JobReplay
+from tclab.render.job import page, replays
+from tests.jobs.job_files import run
+
+pytest.importorskip("torch")
+pytest.importorskip("triton")
+
+#: A training step for a GPU that is not there, and one of two sizes for the CPU. Nothing is built.
+JOB = """
+    import contextlib
+    import torch
+    from tclab.capturing.backward import run_backward
+    from tclab.capturing.target import capture, inductor
+    from tclab.capturing.target.timing.variants import Wrappers
+
+    def score(x, w):
+        return (torch.softmax(x @ w, -1) * x.size(0)).square().mean()
+
+    def arguments(rows):
+        return torch.ones(rows, 8), torch.ones(8, 8, requires_grad=True)
+
+    capture.capture_for(score, "h200", [(arguments(16), {})], backward=True)
+    torch.compiler.reset()
+    with inductor.stopping_after_code(Wrappers()), inductor.patching_settings(True):
+        with contextlib.suppress(RuntimeError):
+            torch.compile(score, dynamic=True)(*arguments(24))
+"""
+#: An operator → the one that is planted in its place, in a text that is then compiled again.
+PLANTED = {"aten.mul.Tensor(": "aten.add.Tensor(", "aten.amax.default(": "aten.amin.default("}
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the job's trace."""
+    return run(tmp_path_factory.mktemp("again"), JOB)
+
+
+@pytest.fixture(scope="module")
+def job(trace: Path) -> Job:
+    return open_job([trace], replay=())
+
+
+@pytest.fixture(scope="module")
+def graphs(trace: Path) -> list[TracedGraph]:
+    (file,) = inputs.find_inputs(trace)
+    return [*find_graphs(read_log(file.text(), also=RECORDS).trace)]
+
+
+def verdicts(replayed: JobReplay) -> Iterator[str]:
+    return (kernel.verdict for kernel in replayed.kernels)
+
+
+def test_each_kernel_is_the_one_of_the_job(job: Job) -> None:
+    asked = [(each.direction, each.target) for each in job.replays]
+    assert asked == [("forward", "h200"), ("backward", "h200"), ("forward", ""), ("backward", "")]
+    for each in job.replays:
+        assert not each.cause and len(each.kernels) > 1
+        assert {*verdicts(each)} == {SAME}, each.kernels
+
+
+@pytest.mark.parametrize("old", sorted(PLANTED))
+def test_a_planted_operator_differs(graphs: list[TracedGraph], old: str) -> None:
+    forward = graphs[0]
+    text = forward.question.runnable
+    assert old in text
+    changed = replace(forward.question, runnable=text.replace(old, PLANTED[old], 1))
+    (replayed,) = running.replay_graphs([replace(forward, question=changed)])
+    found = [kernel for kernel in replayed.kernels if kernel.verdict == DIFFERS and kernel.name]
+    assert found and all("compiled again" in kernel.difference for kernel in found)
+
+
+def test_what_is_called_the_same_is_the_same_text(graphs: list[TracedGraph]) -> None:
+    """One changed character of a kernel's code is a difference; its name is not."""
+    code = graphs[0].code
+    assert {kernel.verdict for kernel in compare_codes(code, code)} == {SAME}
+    changed = code.replace("tl.store(", "tl.store( ", 1)
+    assert changed != code
+    assert [k.verdict for k in compare_codes(code, changed)].count(DIFFERS) == 1
+    name = next(kernel.name for kernel in compare_codes(code, code))
+    renamed = code.replace(name, name.replace("_fused_", "_fused_other_"))
+    assert {kernel.verdict for kernel in compare_codes(code, renamed)} == {SAME}
+
+
+def test_the_page_and_the_text_say_it(job: Job) -> None:
+    text, html = page.text(job), page.html(job)
+    assert "Graphs compiled again from the trace" in text and SAME in text
+    assert 'id="replays"' in html
+    assert Job.from_json(job.to_json()).replays == job.replays
+
+
+def test_another_version_is_named(graphs: list[TracedGraph]) -> None:
+    """No kernel is called the same without a word that another PyTorch compiled it."""
+    (replayed,) = running.replay_graphs([replace(graphs[0], torch="2.9.0")])
+    assert replayed.kernels
+    assert all("instead of 2.9" in each for each in verdicts(replayed))
+    assert "instead of 2.9" in str(replays.table([replayed]).rows)
+
+
+def test_only_the_graphs_that_are_asked_for(trace: Path) -> None:
+    with pytest.raises(BadRequest, match="no graph of Inductor's in the compile 7/7"):
+        open_job([trace], replay=("7/7",))
+
+
+def test_a_hostile_graph_is_refused_by_name(graphs: list[TracedGraph], tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    text = graphs[0].question.runnable.replace("import os", f"import os\nopen({str(mark)!r}, 'w')")
+    question = replace(graphs[0].question, runnable=text)
+    (replayed,) = running.replay_graphs([replace(graphs[0], question=question)])
+    assert not replayed.kernels and "no graph of Inductor's has it" in replayed.cause
+    assert "fx_graph_runnable, line" in replayed.cause and not mark.exists()
+
+
+def test_a_graph_that_takes_too_long_is_given_up(
+    graphs: list[TracedGraph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "_GRAPH_SECONDS", 0.01)
+    (replayed,) = running.replay_graphs(graphs[:1])
+    assert "took more than 0 seconds" in replayed.cause
