@@ -39,6 +39,7 @@ def captured(folder, seed):
     files = {"artifact_path": f"{folder}/step.py", "cache_path": f"{folder}/step.cache"}
     with torch.compiler.precompile.capture(step, **files) as capture:
         capture(model, x)
+    return [p.detach().numpy().tobytes() for p in model.parameters()]
 
 
 def refused(call, *args):
@@ -65,15 +66,16 @@ def loaded(folder, seed):
     return right, ran, said
 
 
-right, ran, said, source = [], None, {}, ""
+right, ran, said, source, weights, files = [], None, {}, "", [], b""
 if version < (2, 15):
     tclab.show("torch.compiler.precompile.capture came with PyTorch 2.15", title="Not here")
 else:
     with tempfile.TemporaryDirectory() as folder:
-        in_a_process(captured, f"{folder}/one", folder, 0)
+        weights = in_a_process(captured, f"{folder}/one", folder, 0)
         right, ran, said = in_a_process(loaded, f"{folder}/other", folder, 1)
         source = Path(folder, "step.py").read_text()
         sizes = {p.name: p.stat().st_size for p in Path(folder).iterdir() if p.is_file()}
+        files = b"".join(Path(folder, name).read_bytes() for name in sizes)
     tclab.show(tclab.Table(
         title="What was written", name="files", columns=("file", "bytes"), rows=list(sizes.items())
     ))  # fmt: skip
@@ -95,3 +97,5 @@ assert version < (2, 15) or ran > 0
 assert version < (2, 15) or (len(said) == 3 and "taken" not in said.values())
 # claim: one-file-is-python, torch >= 2.15
 assert version < (2, 15) or ("def forward(" in source and "class Runner" in source)
+# claim: no-weight-is-in-the-files, torch >= 2.15
+assert version < (2, 15) or (len(weights) == 4 and not any(w in files for w in weights))

@@ -19,6 +19,18 @@ def with_nonzero(x):
     return torch.nonzero(x).float().sum()
 
 
+def asks(x):
+    return x.sin() if x.sum().item() > 3 else x
+
+
+def refused(fn, x):
+    """The kind of error under `fullgraph=True`."""
+    try:
+        torch.compile(fn, backend="eager", fullgraph=True)(x)
+    except Exception as error:
+        return type(error).__name__
+
+
 x = torch.arange(8.0)
 options = torch._dynamo.config.patch(
     capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True
@@ -39,6 +51,8 @@ for name, fn in ((".item()", with_item), ("nonzero", with_nonzero)):
 assert counts[".item()", "default"] == counts["nonzero", "default"] == 1
 # claim: fullgraph-keeps-one-graph
 assert counts[".item()", "fullgraph=True"] == counts["nonzero", "fullgraph=True"] == 0
+# claim: but-an-if-on-it-is-an-error
+assert refused(with_item, x) is None and refused(asks, x) == "UserError"
 # claim: so-do-the-options
 assert counts[".item()", "the options"] == counts["nonzero", "the options"] == 0
 # claim: a-size-is-a-u
