@@ -84,7 +84,9 @@ def test_the_wheel_has_the_package_and_what_the_labs_need(built: Built) -> None:
     others = built.names() - labs - files - modules
     about = f"torch_compile_lab-{__version__}.dist-info/"
     others -= {f"{about}{n}" for n in ("METADATA", "WHEEL", "RECORD", "entry_points.txt")}
-    assert others == {f"{about}licenses/LICENSE", "tclab/site/labs/shipped/docs/labs/index.md"}
+    timings = "tclab/capturing/target/timing/shipped/h200-torch2.11/padding.json"
+    shipped = {"tclab/site/labs/shipped/docs/labs/index.md", timings}
+    assert others == {f"{about}licenses/LICENSE", *shipped}
     assert built.wheel.stat().st_size < 1_200_000
 
 
@@ -330,7 +332,9 @@ def test_the_wheel_works_unopened(built: Built, tmp_path: Path) -> None:
     code = (
         "from tclab import advisories, render; from tclab.explain import costs; "
         "from tclab.render.viewer import instructions as i; from tclab.cli.explaining import page; "
-        "print(len(render.css()), len(advisories.load()), costs.measured_costs().device, "
+        "from tclab.capturing.target.timing import measured as m; "
+        "print(len(m._read_recorded('h200-torch2.11').ratios), len(render.css()), "
+        "len(advisories.load()), costs.measured_costs().device, "
         "len(i._DATA.read_text()), len(page._SCRIPT.read_text()))"
     )
     done = run(sys.executable, "-c", code, cwd=tmp_path, PYTHONPATH=str(built.wheel))

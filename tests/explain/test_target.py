@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from tclab.cli import command
+from tclab.cli.report_file import FORMATS
 from tclab.explain import ExplainRequest, explain_named
-from tclab.model import Problem
+from tclab.model import Problem, Report
 
 pytest.importorskip("triton")
 
@@ -87,7 +91,7 @@ def test_what_the_gpu_would_time_is_shown_one_way_marked_open_and_is_complete(
     assert counted.partition(", compiled")[0] in out, "one way is counted"
     out = " ".join(out.split())
     assert "library call, open: pad=no" in out and "pad=yes" in out
-    assert "NVIDIA H200's numbers cannot be known here" in out
+    assert "the numbers of NVIDIA H200 cannot be known here" in out
     html = (folder / "model-breaks-h200.html").read_text(encoding="utf-8")
     assert "mm of [5, 7] @ [7, 3], model.py:10" in html
     assert "open: with pad=yes" in html and 'data-stage="sass"' in html
@@ -206,3 +210,22 @@ def test_the_level_dynamo_compiles_nothing_after_dynamo(write, monkeypatch):
                                  level="dynamo")
         )  # fmt: skip
         assert len(report.breaks) == 1 and not report.kernels and not report.refusal
+
+
+def test_each_output_for_amd_says_that_no_device_was_compared(model):
+    def explain(*more: str) -> subprocess.CompletedProcess[str]:
+        words = ["explain", "model.py:activate", "-i", "f32[64,64]", "--target", "mi300x", *more]
+        command = [sys.executable, "-m", "tclab", *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    refused = explain()
+    assert refused.returncode == 2 and "--unverified" in refused.stderr
+    assert explain("--unverified", "--watch").returncode == 2
+    done = explain("--unverified", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    label = "no AMD device was compared"
+    assert label in done.stderr  # the summary
+    report = Report.from_json(done.stdout)
+    assert label in report.target and label in report.snapshot.target
+    assert all(label in form(report) for form in FORMATS.values())
+    assert report.cost is None and report.chains[0].panes[-1].stage == "amdgcn"

@@ -18,6 +18,7 @@ import platform
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -149,6 +150,7 @@ def on_target(folder: Path, heard: Heard) -> None:
     heard.take(rows)
     save(folder / "rows.ptx", machine_code(rows)["ptx"])
     save(folder / "nvdisasm.help", triton._read_help())
+    subprocess.run([sys.executable, "-m", "tests.samples.amd", folder], check=True)
 
 
 # ------------------------------------------------------------------------------ machine code

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from tclab.errors import ExplainError, TclabError
-from tclab.explain import inputs as _inputs
 from tclab.explain import (
+    hip,
     load,
     measure,
     own_compiles,
@@ -26,6 +26,7 @@ from tclab.explain import (
     uncalled,
     warning_log,
 )
+from tclab.explain import inputs as _inputs
 from tclab.explain import options as _options
 from tclab.explain.request import ExplainRequest, find_target
 from tclab.explain.steps import OnStep, Step
@@ -110,6 +111,7 @@ def _explain_named(request: ExplainRequest, on_step: OnStep, warnings: WarningLo
     with preload.collecting_rarely(), redaction.show_values(request.show_values):
         on_step(Step("importing PyTorch"))
         run.import_torch()
+        hip.prepare_process(request.target)
         with warning_log.collecting(warnings):
             on_step(Step(f"importing {where}"))
             with contextlib.ExitStack() as imported:

@@ -37,6 +37,8 @@ def from_capture(
     launches = seconds_per_launch(chains, profile.graphs if profile else ())
     rows = rows_of_chains(chains, launches) or rows_of_kernels(capture.kernels)
     device = target or targets.find_by_device(machine.here().gpu)
+    if device and device.gfx:
+        device = None  # what bounds a call was measured on NVIDIA's GPUs
     cuda_graphs = mode in CUDA_GRAPH_MODES and not capture.cuda_graph_skips
     return Evidence(
         call_of=calls_by_compile(capture.trace),

@@ -43,7 +43,7 @@ def build(
     from tclab.explain import source
 
     capture, refusal, target = outcome.capture, outcome.refusal, request.target
-    here, device = machine.here(), target.device if target else ""
+    here, device = machine.here(), target.title if target else ""
     chains, fault = _build_chains(capture, machine_code=refusal is None)
     agreement = tried_fixes.agreement
     if not (capture.breaks.graphs or tried_fixes.own):

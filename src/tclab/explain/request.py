@@ -52,6 +52,7 @@ class ExplainRequest:
         spec: str,
         *,
         target: str | None = None,
+        unverified: bool = False,
         backward: bool = False,
         inputs: Sequence[str] = (),
         options: Sequence[str] = (),
@@ -65,8 +66,8 @@ class ExplainRequest:
         eval_mode: bool = False,
     ) -> ExplainRequest:
         """Make a request from the words of a command line: `inputs` such as ``f32[8,1024]``,
-        `options` such as ``mode=max-autotune``, `assume` such as ``pad=no``. `long_kernels` removes
-        the limit on lines.
+        `options` such as ``mode=max-autotune``, `assume` such as ``pad=no``. `unverified` allows a
+        GPU of AMD's as the target. `long_kernels` removes the limit on lines.
 
         Raises BadRequest, TargetError or UnsupportedTorch for an impossible request. This needs no
         PyTorch.
@@ -79,7 +80,7 @@ class ExplainRequest:
             )  # fmt: skip
         specs = tuple(map(_inputs.parse, inputs))
         assumed = _options.parse_assumed(assume, target)
-        device, compile_options = find_target(target), _options.parse(options)
+        device, compile_options = find_target(target, unverified), _options.parse(options)
         most = None if long_kernels else _options.MOST_LINES
         return cls(
             spec,
@@ -98,13 +99,13 @@ class ExplainRequest:
         )  # fmt: skip
 
 
-def find_target(name: str | None) -> Target | None:
-    """Return the target of this name. Raises TargetError, with the nearest name, for an unknown
-    name, and UnsupportedTorch if Triton is missing.
+def find_target(name: str | None, unverified: bool = False) -> Target | None:
+    """Return the target of this name, with `unverified` also a GPU of AMD's. Raises TargetError,
+    with the nearest name, for an unknown name, and UnsupportedTorch if Triton is missing.
     """
     if name is None:
         return None
-    target = get(name)
+    target = get(name, unverified=unverified)
     if importlib.util.find_spec("triton") is None:
         raise UnsupportedTorch(
             f"--target {name}", "Triton is not installed, and it compiles the kernels",

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 _Call = tuple[tuple[object, ...], dict[str, object]]
 
 
-_ASK = "{0}'s numbers cannot be known here; --compare holds this machine's own compile to eager"
+_ASK = (
+    "the numbers of {0} cannot be known here; --compare holds this machine's own compile to eager"
+)
 _AS_IT_IS = "it compiles its parts itself, and is in no file that can be imported anew"
 
 
@@ -179,7 +181,7 @@ class Compilation:
         """
         if not self.request.compare:
             assert self.request.target is not None
-            return Agreement(reason=_ASK.format(self.request.target.device))
+            return Agreement(reason=_ASK.format(self.request.target.title))
         return self._judge_agreement(self._begin_comparison(self._make_calls()), cpu=True)
 
     def _run_without_target(self, refusal: TclabError) -> Capture:

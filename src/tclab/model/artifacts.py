@@ -258,5 +258,5 @@ class Diff(Artifact):
 STAGES = (
     *("python", "bytecode", "dynamo", "joint", "forward", "backward", "pre_grad", "post_grad"),
     *("ir_pre_fusion", "ir", "wrapper", "kernel", "cpp", "asm"),
-    *("ttir", "ttgir", "llir", "ptx", "sass"),
+    *("ttir", "ttgir", "llir", "ptx", "sass", "amdgcn"),
 )

@@ -37,6 +37,8 @@ _OPCODES: dict[str, re.Pattern[str]] = {
     "ptx": re.compile(r"^\s*(?:@!?%p\d+\s+)?([a-z]\w*(?:\.[\w:]+)*)[\s;]"),
     #  `/*0360*/   @!P1 FSEL R11, R11, R8, P3 ;`
     "sass": re.compile(r"^\s*/\*[0-9a-f]+\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_]*(?:\.\w+)*)"),
+    #  `	v_mul_f32_e32 v7, 0x3f3504f3, v2`
+    "amdgcn": re.compile(r"^\t([a-z]\w+)"),
     #  `265:	vmaxss xmm0,xmm2,xmm0`
     "asm": re.compile(r"^\s*[0-9a-f]+:\s+(?:[0-9a-f]{2} )*\s*([a-z]\w+)"),
     #  `tmp1 = ops.constant(1.0, torch.float32)`   `get_index = ...; load = ops.load('arg0_1', ...)`

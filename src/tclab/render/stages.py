@@ -23,14 +23,15 @@ LABELS = {
     "llir": "LLVM IR",
     "ptx": "PTX",
     "sass": "SASS",
+    "amdgcn": "AMDGCN",
 }
 
 #: Stages with long text in a compiler's or a machine's language.
-MACHINE = frozenset({"asm", "ttir", "ttgir", "llir", "ptx", "sass"})
+MACHINE = frozenset({"asm", "ttir", "ttgir", "llir", "ptx", "sass", "amdgcn"})
 
 _LANGUAGES = {
     "asm": "assembly", "ttir": "Triton IR", "ttgir": "TritonGPU IR", "llir": "LLVM IR",
-    "ptx": "PTX", "sass": "SASS", "bytecode": "bytecode", "ir": "Inductor IR",
+    "ptx": "PTX", "sass": "SASS", "amdgcn": "AMDGCN", "bytecode": "bytecode", "ir": "Inductor IR",
     "ir_pre_fusion": "Inductor IR", "cpp": "C++", "python": "Python",
 }  # fmt: skip
 

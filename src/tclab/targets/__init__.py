@@ -11,9 +11,16 @@ import re
 from dataclasses import replace
 
 from tclab.model import Version
-from tclab.targets import files
+from tclab.targets import amd, files
 from tclab.targets.devices import ARCHITECTURES, CAPABILITY_DEVICES, TARGETS, find_by_device
-from tclab.targets.properties import CUDNN, Architecture, Clocks, Target, TargetError
+from tclab.targets.properties import (
+    CUDNN,
+    UNVERIFIED,
+    Architecture,
+    Clocks,
+    Target,
+    TargetError,
+)
 
 __all__ = [
     "CUDNN",
@@ -40,10 +47,11 @@ def names() -> tuple[str, ...]:
     return (*TARGETS, *CAPABILITY_DEVICES)
 
 
-def get(name: str | Target) -> Target:
+def get(name: str | Target, *, unverified: bool = False) -> Target:
     """Return the target of this name (``h200``, ``NVIDIA A100``, ``sm_90``, ``sm90a``), or
     of the device that the CUDA driver gives this name (``NVIDIA RTX A6000``). A name with the
-    ending ``.json`` is that of a file of ``tclab target-file``.
+    ending ``.json`` is that of a file of ``tclab target-file``. With `unverified` the name may be
+    that of a GPU of AMD's (``mi300x``).
 
     Raises TargetError, with similar names, if there is none.
     """
@@ -60,8 +68,11 @@ def get(name: str | Target) -> Target:
         return TARGETS[key]
     if found := next((t for t in TARGETS.values() if _normalize_name(t.device) == key), None):
         return found
-    if _AMD_NAME.fullmatch(key):
-        raise TargetError(f"target {name!r}", _AMD_CAUSE, _AMD_NEXT_STEP)
+    if (of_amd := amd.find(key)) and unverified:
+        return of_amd
+    if of_amd or _AMD_NAME.fullmatch(key):
+        cause = UNVERIFIED if of_amd else f"of AMD's GPUs only {', '.join(amd.TARGETS)} have a name"
+        raise TargetError(f"target {name!r}", cause, _AMD_NEXT_STEP)
     raise TargetError(f"target {name!r}", "no such target", _suggest_targets(key))
 
 
@@ -79,14 +90,9 @@ def _normalize_name(name: str) -> str:
 
 # mi300x, amdmi250, gfx942, rx7900xtx
 _AMD_NAME = re.compile(r"(amd|radeon|instinct)*(mi\d{2,3}[a-z]*|gfx[0-9a-f]+|rx\d{4}[a-z]*)?(?<=.)")
-_AMD_CAUSE = (
-    "no GPU of AMD's is a target: which kernels there are Inductor decides by asking "
-    "torch.version.hip, in many places and in part when it is imported, and this PyTorch is not "
-    "built for AMD"
-)
 _AMD_NEXT_STEP = (
-    "install PyTorch for ROCm and capture on the GPU, without target=; the page Targets argues it "
-    "under Why there is no AMD among them"
+    "add --unverified, which takes AMD's GPUs and says so in each output; the page Targets says "
+    "under AMD, not verified, what is known"
 )
 
 

@@ -10,6 +10,10 @@ from tclab.errors import TclabError
 _KIB, _MIB, _GIB = 2**10, 2**20, 2**30
 
 
+#: What every output for a GPU of AMD's says, because its code was never compared with a device's.
+UNVERIFIED = "no AMD device was compared"
+
+
 class TargetError(TclabError):
     """Raised if a target does not exist, or if code cannot be generated exactly for it."""
 
@@ -76,6 +80,14 @@ class Target:
     cudnn: int | None = None  # as cudnnGetVersion returns it; None: the version in PyTorch's wheel
     # true for GeForce, whose tensor cores accumulate in float32 at half the rate
     halves_accumulation: bool = False
+    gfx: str = ""  # AMD's name of the architecture (gfx942); '' for a GPU of NVIDIA's
+
+    @property
+    def title(self) -> str:
+        """The device's name, as every output shows it: one of AMD's says that it is not
+        verified.
+        """
+        return f"{self.device} ({UNVERIFIED})" if self.gfx else self.device
 
     def operations_per_second(self, operands: str) -> float | None:
         """Return the peak rate of matrix products, in operations per second at the highest clock,
@@ -112,9 +124,10 @@ class Target:
     def facts(self) -> dict[str, str]:
         """Map the names of the device's properties to text, in reading order."""
         a = self.architecture
+        version = f"{a.capability[0]}.{a.capability[1]}"
         return {
-            "device": self.device,
-            "compute capability": f"{a.capability[0]}.{a.capability[1]}",
+            "device": self.title,
+            **({"architecture": self.gfx} if self.gfx else {"compute capability": version}),
             "multiprocessors": str(self.sm_count),
             "registers per multiprocessor": str(a.registers_per_sm),
             "threads per multiprocessor": str(a.max_threads_per_sm),
@@ -123,9 +136,13 @@ class Target:
             "memory": f"{self.memory_bytes / _GIB:.0f} GiB",
             "memory bandwidth": f"{self.clocks.bytes_per_second / 1e9:,.0f} GB/s",
             "highest clock": f"{self.clocks.multiprocessor} MHz",
-            "cuDNN": _format_cudnn_version(self.cudnn) if self.cudnn else _WHEELS_CUDNN,
+            **({} if self.gfx else {"cuDNN": self._cudnn_text}),
             "source": self.source,
         }
+
+    @property
+    def _cudnn_text(self) -> str:
+        return _format_cudnn_version(self.cudnn) if self.cudnn else _WHEELS_CUDNN
 
 
 #: PyTorch → the cuDNN that its wheel for CUDA 13 requires (the wheels' metadata:

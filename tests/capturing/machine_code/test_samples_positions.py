@@ -115,6 +115,23 @@ def test_positions_of_ptx(version):
 
 
 @each_version
+def test_positions_of_amdgcn(version):
+    code = text(version, "product.amdgcn").partition("\t.section\t")[0]
+    lines = code.splitlines()
+    found = positions.amdgcn_positions(code)
+
+    def places(operation):
+        """The kernel's lines of an operation's instructions, and how often they are inlined."""
+        of = [n for n in found if operation in lines[n - 1].split()[0]]
+        return {(found[n][0][-1][1], len(found[n][0])) for n in of}
+
+    assert places("r_load_dword") | places("l_load_dword") == {(34, 1)}
+    assert places("_store_dword") == {(40, 1)}
+    assert (39, 3) in places("v_add_f32")
+    assert set(found) <= {n for n, s in enumerate(lines, 1) if positions.is_amdgcn_instruction(s)}
+
+
+@each_version
 def test_lines_counted_inside_of_inline_assembly_are_not_the_kernels(version):
     """From Triton 3.8 on, the second line of assembly for line 34 is said to be from line 35."""
     ptx = text(version, "product.ptx")

@@ -13,6 +13,7 @@ import torch
 import tclab
 from tclab import targets
 from tclab.capturing.machine_code import triton
+from tclab.explain import hip
 from tclab.model import Version
 from tclab.targets import TARGETS, Target, TargetError
 from tclab.workshop.verify.attention import check, replay
@@ -119,8 +120,25 @@ def test_the_refusal_says_which_pytorch_knows_it(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("name", ["mi300x", "AMD Instinct MI300X", "gfx942"])
-def test_amd_is_refused_with_the_reason_and_where_it_is_argued(name: str) -> None:
-    with pytest.raises(
-        TargetError, match=r"(?s)torch\.version\.hip.*Why there is no AMD among them"
-    ):
+def test_amd_is_taken_only_unverified(name: str) -> None:
+    with pytest.raises(TargetError, match=r"(?s)no AMD device was compared.*--unverified"):
         targets.get(name)
+    target = targets.get(name, unverified=True)
+    assert (target.name, target.gfx) == ("mi300x", "gfx942")
+    assert "no AMD device was compared" in target.title == target.facts()["device"]
+
+
+def test_an_unknown_gpu_of_amds_names_the_known_ones() -> None:
+    with pytest.raises(TargetError, match="mi300x, mi325x"):
+        targets.get("mi100", unverified=True)
+
+
+def test_a_process_that_has_imported_inductor_compiles_for_no_amd_gpu() -> None:
+    import torch._inductor.config
+
+    target = targets.get("mi300x", unverified=True)
+    with pytest.raises(TargetError, match="Inductor is imported already"):
+        hip.prepare_process(target)
+    with pytest.raises(TargetError, match=r"for another vendor here: torch\.version\.hip is None"):
+        tclab.capture(lambda x: x + 1, target=target)(torch.ones(4))
+    assert torch.version.hip is None

@@ -1,4 +1,5 @@
-"""Read the source positions of TTIR, TTGIR, LLVM IR and PTX, line by line; find SASS instructions.
+"""Read the source positions of TTIR, TTGIR, LLVM IR, PTX and AMDGCN, line by line; find SASS
+instructions.
 
 Each stage has its own notation: MLIR ``loc``, LLVM ``!dbg``, PTX ``.loc``. The comment above each
 pattern shows a line that it matches; tests/samples has such lines of each version.
@@ -200,11 +201,39 @@ def is_ptx_instruction(line: str) -> bool:
     return text.endswith(";") and not text.startswith((".", "//")) and text != ";"
 
 
+# ------------------------------------------------------------------------------ AMDGCN
+
+# 	.loc	2 293 36                        ; standard.py:293:36 @[ kernel.py:39:24 ]
+_AMD_LOC = re.compile(r"^\s*\.loc\s[^;]*;\s*(.*)$")
+
+
+def amdgcn_positions(code: str) -> Positions:
+    """Return the positions of the AMDGCN instructions: the position of an instruction is that of
+    the last ``.loc`` above it, whose comment names its call sites. Line 0 is no position.
+    """
+    positions: Positions = {}
+    current: Position = ()
+    for number, line in enumerate(source_lines(code), 1):
+        if match := _AMD_LOC.match(line):
+            spots = _SPOT.findall(match[1])
+            current = tuple((file_name(f), int(n), int(c)) for f, n, c in spots if int(n))
+        elif current and is_amdgcn_instruction(line):
+            positions[number] = (current,)
+    return positions
+
+
+def is_amdgcn_instruction(line: str) -> bool:
+    """Return whether a line of AMDGCN is an instruction."""
+    text = line.strip()
+    return line.startswith("\t") and bool(text) and text[0] not in ".;"
+
+
 _READERS: dict[str, Callable[[str], Positions]] = {
     "ttir": mlir_positions,
     "ttgir": mlir_positions,
     "llir": llvm_positions,
     "ptx": ptx_positions,
+    "amdgcn": amdgcn_positions,
 }
 #: The readers with a cache, because many graphs can have the same kernels.
 READERS = {stage: lru_cache(maxsize=16)(reader) for stage, reader in _READERS.items()}

@@ -1,4 +1,5 @@
-"""Compile Inductor's Triton kernels to TTIR, TTGIR, LLVM IR, PTX and SASS, even without a GPU.
+"""Compile Inductor's Triton kernels to TTIR, TTGIR, LLVM IR, PTX and SASS, or to AMDGCN, even
+without a GPU.
 
 Running a kernel's source makes the same autotuner as on the GPU, so the configurations are
 Inductor's own. If there are several, a GPU times them; the configuration that it launched is then
@@ -32,6 +33,7 @@ _STAGE_TITLES = {
     "ttgir": ("mlir", "Triton GPU IR"),
     "llir": ("llvm", "LLVM IR"),
     "ptx": ("ptx", "PTX"),
+    "amdgcn": ("amdgpu", "AMDGCN"),
     "sass": ("text", "SASS"),
 }
 
@@ -109,10 +111,12 @@ def compile_kernel(
             f"Triton cannot compile it for {gpu}: {_first_line(error)}",
             "see the kernel's source in Capture.kernels",
         ) from error
-    printed = [stage for stage in ("ttir", "ttgir", "llir", "ptx") if stage in binary.asm]
+    printed = [stage for stage in _STAGE_TITLES if stage in binary.asm]
     text = {stage: binary.asm[stage] for stage in printed}
     if "ptx" in text:
         text["ptx"] = _strip_paths(text["ptx"])
+    if "amdgcn" in text:
+        text["amdgcn"] = text["amdgcn"].partition(_AMD_END)[0]
     listings = {s: _stage_listing(name, s, code) for s, code in text.items()}
     ptx_lines: dict[int, int] = {}
     if cubin := binary.asm.get("cubin"):
@@ -131,6 +135,10 @@ def compile_kernel(
 _ASSERT_FILE = re.compile(r"^(\.global .*\bassertFile_\d+\[)\d+(\] = )\{([\d, ]+)\};", re.MULTILINE)
 # 	.section	.debug_abbrev
 _DEBUG = re.compile(r"^\t\.section\t\.debug_.*", re.MULTILINE | re.DOTALL)
+
+
+#: What follows the instructions in AMDGCN: tables for the loader and the debugger.
+_AMD_END = "\t.section\t"
 
 
 def _strip_paths(ptx: str) -> str:
@@ -202,12 +210,27 @@ def read_resources(binary: Any) -> Resources | None:
     `shared` is the number of bytes that Triton asks for at the launch; the binary has only the
     bytes that the system reserves.
     """
+    if assembly := binary.asm.get("amdgcn"):
+        return _read_amd_resources(assembly, binary.metadata.shared)
     if not (cubin := binary.asm.get("cubin")):
         return None
     used = read_usage(cubin)
     return replace(
         used, shared=binary.metadata.shared, occupancy=_compute_occupancy(used, binary.metadata)
     )
+
+
+# ; NumVgprs: 18
+# ; ScratchSize: 0
+_AMD_USAGE = re.compile(r"^; (NumVgprs|ScratchSize): (\d+)", re.MULTILINE)
+
+
+def _read_amd_resources(assembly: str, shared: int) -> Resources:
+    """Return the vector registers of a lane and its scratch memory in bytes, as LLVM states them,
+    and the bytes of LDS. The occupancy is not computed: no AMD device was compared.
+    """
+    used = {name: int(number) for name, number in _AMD_USAGE.findall(assembly)}
+    return Resources(used["NumVgprs"], spilled=used["ScratchSize"], shared=shared, stack=0)
 
 
 def read_usage(cubin: bytes) -> Resources:
@@ -257,7 +280,7 @@ def check_target(target: Target) -> None:
     from triton import __version__ as version
 
     known = known_architectures()
-    if known and target.arch not in known:
+    if not target.gfx and known and target.arch not in known:
         which = "an earlier" if target.arch < min(known) else "a later"
         raise TargetError(
             f"target {target.name!r}",

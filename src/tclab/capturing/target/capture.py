@@ -98,7 +98,7 @@ class TargetCapture(Capture):
         if not self.results:
             raise CaptureError(
                 "Capture.result",
-                f"the function calls a kernel that only the {self.target.device} can run",
+                f"the function calls a kernel that only the {self.target.title} can run",
                 "look at the stages; code after its graph was not reached",
             )
         return self.results[-1]
@@ -112,7 +112,8 @@ class TargetCapture(Capture):
             return candidates.compile_candidates(kernels.values())
 
     def _compile_units(self) -> None:
-        compiler = triton.Compiler(f"{self.target.device} (sm_{self.target.arch})")
+        architecture = self.target.gfx or f"sm_{self.target.arch}"
+        compiler = triton.Compiler(f"{self.target.device} ({architecture})")
         with stand_in.fake_gpu(self.target):
             for unit in self.units:
                 unit.compiled = compiler.compile_kernels(self._short_triton_sources(unit))
@@ -138,6 +139,7 @@ def capture_for(
     for one that Triton's tools do not know, and for code that cannot be known without the GPU.
     """
     device, options, fixed = get(target), dict(options or {}), timed.check_assumptions(assume)
+    _check_vendor(device)
     check.require()
     check.require_targets()
     triton.check_target(device)
@@ -150,6 +152,16 @@ def capture_for(
             raise
     # The call would raise on the GPU, too, so trace all tensors on the target.
     return _capture_once(request, move_numbers=True)
+
+
+def _check_vendor(device: Target) -> None:
+    """Raise TargetError unless PyTorch looks built for the vendor of the device."""
+    if bool(device.gfx) != (torch.version.hip is not None):
+        raise TargetError(
+            f"target {device.name!r}",
+            f"Inductor writes for another vendor here: torch.version.hip is {torch.version.hip}",
+            "use tclab explain, whose process sets it before it imports Inductor",
+        )
 
 
 def _capture_as_moved(request: _TargetRequest) -> TargetCapture:

@@ -70,11 +70,8 @@ def deciding_for(target: Target, backward: bool) -> Iterator[None]:
         for cls in _list_benchmarkers(benchmarking):
             for name in [n for n in vars(cls) if n.startswith("benchmark")]:
                 patch(mock.patch.object(cls, name, remember_errors(_refuse_timing)))
-        patch(
-            mock.patch.object(
-                torch._C, "_select_conv_backend", remember_errors(_select_conv_backend)
-            )
-        )
+        select = _refuse_amd_convolution if target.gfx else _select_conv_backend
+        patch(mock.patch.object(torch._C, "_select_conv_backend", remember_errors(select)))
         patch(
             mock.patch.object(
                 torch._C,
@@ -199,6 +196,15 @@ def _select_conv_backend(*args: Any, **kwargs: Any) -> str:
             "torch.backends.cudnn.enabled",
         )
     return "cudnn"
+
+
+def _refuse_amd_convolution(*args: Any, **kwargs: Any) -> str:
+    """Replace ``torch._C._select_conv_backend`` for a GPU of AMD's."""
+    raise TargetError(
+        f"convolution, {find_traced_line()}",
+        "which library runs it on AMD's GPUs, and in which layout, is not known here",
+        "capture on the GPU",
+    )
 
 
 def _conv_memory_format(

@@ -73,6 +73,8 @@ class AttentionChooser:
         )
 
     def _find_rules(self, call: Call) -> AttentionRules:
+        if self.target.gfx:
+            raise attention_refusal("the rules for AMD's GPUs are not known here")
         if why := _unknown_reason(call):
             raise attention_refusal(why)
         if self.version is None:

@@ -40,7 +40,7 @@ def device_properties(target: Target) -> SimpleNamespace:
         memory_bus_width=target.clocks.bus,
         is_integrated=0,
         is_multi_gpu_board=0,
-        gcnArchName=target.device,
+        gcnArchName=target.gfx or target.device,
     )
 
 
@@ -113,7 +113,8 @@ class Driver:
     def __init__(self, target: Target) -> None:
         from triton.backends.compiler import GPUTarget
 
-        self._target = GPUTarget("cuda", target.arch, target.architecture.warp_size)
+        kind, arch = ("hip", target.gfx) if target.gfx else ("cuda", target.arch)
+        self._target = GPUTarget(kind, arch, target.architecture.warp_size)
         memory = target.architecture.shared_memory_per_block_optin
         device = {
             "max_shared_mem": memory,
@@ -142,6 +143,10 @@ class Driver:
         return torch.cuda
 
     def map_python_to_cpp_type(self, ty: str) -> str:
+        if self._target.backend == "hip":
+            from triton.backends.amd.driver import ty_to_cpp as hip_type
+
+            return hip_type(ty)
         from triton.backends.nvidia.driver import ty_to_cpp
 
         return ty_to_cpp(ty)

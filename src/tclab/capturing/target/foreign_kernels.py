@@ -60,7 +60,7 @@ def _chain(name: str, source: str, kernel: Mapping[str, Any], target: Target) ->
         kernel_name=name, device="cuda", marks=marks,
     )  # fmt: skip
     shown = replace(shown, facts=collect_facts(shown, unit))
-    title = f"{name}, for {target.device}, compiled by Triton {_triton.__version__}"
+    title = f"{name}, for {target.title}, compiled by Triton {_triton.__version__}"
     return Chain(title, f"chain-{slug(name)}", (shown, *machine_panes(compiled, 0, 0)))
 
 

@@ -173,7 +173,8 @@ def _activating_triton_driver(target: Target) -> Iterator[None]:
     from triton.runtime import driver as config
 
     driver = device.Driver(target)
-    nvidia = backends["nvidia"]
+    vendor = "amd" if target.gfx else "nvidia"
+    backend = backends[vendor]
     driver_class = type(
         "TargetDriver",
         (device.Driver,),
@@ -182,7 +183,8 @@ def _activating_triton_driver(target: Target) -> Iterator[None]:
     saved = config._active
     config.set_active(driver)
     try:
-        with mock.patch.dict(backends, nvidia=dataclasses.replace(nvidia, driver=driver_class)):
+        replaced = {vendor: dataclasses.replace(backend, driver=driver_class)}
+        with mock.patch.dict(backends, replaced):
             yield
     finally:
         config._active = saved

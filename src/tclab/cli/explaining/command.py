@@ -37,6 +37,11 @@ Exit status:
     help="Make the kernels this GPU would get, without having it: h200, a100, sm_90 …, or "
     "a file of tclab target-file.",
 )
+@click.option(
+    "--unverified",
+    is_flag=True,
+    help="Allow --target a GPU of AMD's (mi300x); no AMD device was compared.",
+)
 @click.option("--backward", is_flag=True, help="Differentiate what it returns, after each call.")
 @click.option(
     "--eval", "eval_mode", is_flag=True, help="Put the module into eval mode, as for inference."
@@ -174,7 +179,8 @@ def explain(
     """
     warnings = WarningLog()
     with _report_errors(context, warnings) as interrupted:
-        _check(open_=open_, format_=format_, watch_=watch_, port=port)
+        unverified = words["unverified"]
+        _check(open_=open_, format_=format_, watch_=watch_, port=port, unverified=unverified)
         request = ExplainRequest.parse(spec, **words)
         path = report_file.choose_path(request, output, format_)
         if watch_ and path is not None:
@@ -211,11 +217,17 @@ def _report_errors(context: click.Context, warnings: WarningLog) -> Iterator[lis
             context.exit(2 if isinstance(problem, (BadRequest, TargetError)) else 1)
 
 
-def _check(*, open_: bool, format_: str, watch_: bool, port: int) -> None:
+def _check(*, open_: bool, format_: str, watch_: bool, port: int, unverified: bool) -> None:
     """Raise BadRequest for options that exclude each other."""
     for option, given in (("--open", open_), ("--watch", watch_)):
         if given and format_ != "html":
             raise BadRequest(option, f"it shows HTML, not {format_}", "leave --format out")
+    if watch_ and unverified:
+        raise BadRequest(
+            "--watch",
+            "a report for AMD needs a process of its own",
+            "leave --watch out",
+        )
     if port and not watch_:
         raise BadRequest(f"--port {port}", "nothing is served without --watch", "add --watch")
 

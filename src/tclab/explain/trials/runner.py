@@ -49,7 +49,10 @@ class TrialRunner:
         if process is None:
             return None
         began = time.monotonic()
-        result = process.ask((os.getcwd(), self.request, remedy), self.seconds)
+        request = self.request
+        if request.target is not None and request.target.gfx:
+            request = replace(request, target=None)  # the process has imported Inductor for others
+        result = process.ask((os.getcwd(), request, remedy), self.seconds)
         self.seconds -= time.monotonic() - began
         return result if isinstance(result, TrialResult) else None
 

@@ -29,7 +29,7 @@ CONTEXT = 3
 #: Stages of readable code, whose differences are open at first. If these stages do not differ, the
 #: first difference in the fallback stages is open.
 _OPEN_STAGES = frozenset({"python", "kernel", "cpp"})
-_FALLBACK_STAGES = ("sass", "asm", "ptx")
+_FALLBACK_STAGES = ("sass", "amdgcn", "asm", "ptx")
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,18 @@ if TYPE_CHECKING:
 MOST_OPEN_LINES = 400
 
 #: The stages to show if there is no room for all, the most important ones first.
-_STAGE_ORDER = ("python", "kernel", "cpp", "asm", "sass", "forward", "post_grad", "ptx", "dynamo")
+_STAGE_ORDER = (
+    "python",
+    "kernel",
+    "cpp",
+    "asm",
+    "sass",
+    "amdgcn",
+    "forward",
+    "post_grad",
+    "ptx",
+    "dynamo",
+)
 
 
 def rank_stages(stages: Sequence[str]) -> dict[str, int]:

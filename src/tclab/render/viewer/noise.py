@@ -25,6 +25,8 @@ _NOISE = {
     "llir": re.compile(r"!|; ModuleID|source_filename|target (datalayout|triple)"),
     #   .loc 1 24 35 // kernel.py:24:35        $L__tmp3:        // begin inline asm
     "ptx": re.compile(r"\s*(//|\.(loc|file|section)\b|\$L__(tmp|func_)\w*:|$)"),
+    #   .loc 1 24 35 ; kernel.py:24:35    .Ltmp3:    ; %bb.1:
+    "amdgcn": re.compile(r"\s*(;|\.[a-zL]\w*|$)"),
     #   //## File "kernel.py", line 24    .section .text.kernel    /*0390*/ NOP;    .text.kernel:
     "sass": re.compile(r"\s*(//|\.[a-z_][\w.]*(\s|:|$)|/\*[0-9a-f]+\*/\s+NOP\b|$)"),
 }

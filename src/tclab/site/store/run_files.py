@@ -37,6 +37,7 @@ _SUFFIXES = {
     "bash": ".sh",
     "markdown": ".md",
     "ptx": ".ptx",
+    "amdgpu": ".s",
     "mlir": ".mlir",
     "nasm": ".s",
     "sass": ".sass",

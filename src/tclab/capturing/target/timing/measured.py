@@ -1,4 +1,5 @@
-"""Read the timings of choices that were measured on a GPU: ``records/h200-torch2.11/padding.json``.
+"""Read the timings of choices that were measured on a GPU: ``records/h200-torch2.11/padding.json``,
+which the wheel has as ``shipped/h200-torch2.11/padding.json``.
 
 The key of a choice is Inductor's own: sizes, layouts and types of a matrix product, and whether its
 inputs' padding is left out of the timing. For each key the file has the time of the product without
@@ -13,13 +14,18 @@ import functools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 
 from tclab.system import imports
 from tclab.system.project import NoProject, project_root
 from tclab.targets import Target
+
+if TYPE_CHECKING:
+    from importlib.abc import Traversable
 
 #: Inductor pads a product if its time without padding is more than this multiple of its time with
 #: padding.
@@ -85,15 +91,16 @@ def measurements_for(target: Target) -> Measurements:
 
 @functools.cache
 def _read_recorded(environment: str) -> Measurements:
+    path: Traversable
     try:
         path = project_root(Path(__file__).parent) / "records" / environment / FILE
-    except NoProject:  # an installed tclab has no recordings
-        return NO_MEASUREMENTS
-    imports.note_recorded_file(path)
-    return load_measurements(path) if path.exists() else NO_MEASUREMENTS
+        imports.note_recorded_file(path)
+    except NoProject:
+        path = files(__package__) / "shipped" / environment / FILE
+    return load_measurements(path) if path.is_file() else NO_MEASUREMENTS
 
 
-def load_measurements(path: Path) -> Measurements:
+def load_measurements(path: Traversable) -> Measurements:
     """Read a file that ``tclab record-choices`` wrote."""
     table = json.loads(path.read_text(encoding="utf-8"))
     ratios = {row["key"]: Ratio(*row["ratio"]) for row in table["products"]}
