@@ -37,8 +37,7 @@ def find_complex_numbers(evidence: Evidence) -> Iterator[Finding]:
     names = ", ".join(dict.fromkeys(map(_operator, fusible)))
     yield Finding(
         "complex-numbers",
-        "Inductor generates no code for complex numbers, so each operator on them is a call of its "
-        f"own: {names}",
+        f"on complex numbers, Inductor makes a call of each of these operators, unfused: {names}",
         tuple(dict.fromkeys(node.source for node in fusible if node.source))[:_MOST_PLACES],
         Cost(len(nodes), "operator a call", "counted"),
         (_USE_REAL_NUMBERS,),
