@@ -52,8 +52,8 @@ FINDING_KINDS: dict[str, FindingKind] = {
         FindingKind("nothing-compiled", "nothing is compiled", IDLE,
                     "The call ran, and no graph came of it.", whole=True),
         FindingKind("recompile-limit", "recompile limit", IDLE,
-                    "A function was compiled so often that Dynamo compiles it no more: calls that no "
-                    "compiled code serves run in eager.",
+                    "A function was compiled so often that Dynamo compiles it no more: calls "
+                    "that no compiled code serves run in eager.",
                     part="recompiles"),
         FindingKind("compiles-every-call", "compiles at every call", IDLE,
                     "Each call after the first compiled the function again.", part="recompiles"),
