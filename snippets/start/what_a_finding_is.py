@@ -43,7 +43,8 @@ assert [each.places[0].code.strip() for each in waits] == ["scale = y.abs().max(
 # claim: each-finding-has-a-line-and-a-fix
 assert not [each for each in found if not (each.places and each.actions)] and len(found) > 2
 breaks = [each.places[0].code.strip() for each in found if each.name == "graph-break"]
-assert breaks == ['print("shape:", y.shape)', "scale = y.abs().max().item()"], breaks
+# claim: the-break-that-waits-comes-first
+assert breaks == ["scale = y.abs().max().item()", 'print("shape:", y.shape)'], breaks
 short = json.loads(brief.text(report))
 # claim: brief-has-the-same-findings
 assert [each["kind"] for each in short["findings"]] == [each.name for each in found]
