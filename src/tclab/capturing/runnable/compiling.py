@@ -61,6 +61,7 @@ def _compile(runnable: Runnable, question: Question) -> None:
     known = sizes.make_sizes(shape_env, runnable.hints, question.ranges)
     held = {name: constants.make_constant(each) for name, each in runnable.constants.items()}
     for name, tensor in held.items():
+        # _tensor_constant0: "i64[2][1]cuda:0" = self._tensor_constant0
         if re.search(rf'cuda:\d+" = self\.{re.escape(name)}\b', question.graph):
             tracing.mark_for_target(tensor)
     graph = building.build_graph(runnable.graph, held)

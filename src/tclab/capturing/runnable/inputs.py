@@ -22,6 +22,7 @@ from tclab.capturing.runnable.values import Device, TorchName, read_value, refus
 _TENSOR = re.compile(
     r"(?P<dtype>\w+)\[(?P<shape>[^\]]*)\]\[(?P<strides>[^\]]*)\](?P<device>[a-z]+)(?::\d+)?"
 )
+# Sym(s33)
 _SIZE = re.compile(r"Sym\((.+)\)")
 #: What PyTorch prints of a tensor beside its shape. Gradients do not exist below AOTAutograd.
 _PRINTED = {"stride", "dtype", "storage_offset", "requires_grad", "is_leaf"}
