@@ -96,7 +96,8 @@ def test_the_sdist_gives_the_same_wheel(built: Built, tmp_path: Path) -> None:
     folder = tmp_path / f"torch_compile_lab-{__version__}"
     tops = {path.name for path in folder.iterdir()} - {".gitignore", "PKG-INFO"}
     assert tops == {
-        "src", "docs", "records", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "pyproject.toml",
+        "src", "docs", "records", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff",
+        "pyproject.toml",
     }  # fmt: skip
     build(folder, tmp_path / "again", "wheel")
     (again,) = (tmp_path / "again").iterdir()
