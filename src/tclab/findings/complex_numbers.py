@@ -37,7 +37,7 @@ def find_complex_numbers(evidence: Evidence) -> Iterator[Finding]:
     names = ", ".join(dict.fromkeys(map(_operator, fusible)))
     yield Finding(
         "complex-numbers",
-        f"on complex numbers, each of these operators is a call of its own, not fused: {names}",
+        f"on complex numbers, each of these operators is a call of its own: {names}",
         tuple(dict.fromkeys(node.source for node in fusible if node.source))[:_MOST_PLACES],
         Cost(len(nodes), "operator a call", "counted"),
         (_USE_REAL_NUMBERS,),
