@@ -20,6 +20,8 @@ from tclab.model import CacheLookup, Graph, JobGraph, Kernel, SourceLine, source
 _KERNEL_PATH = re.compile(r"^# kernel path: \S*?(?P<name>\w+)\.py$")
 # triton_poi_fused_relu_0 = async_compile.triton('triton_poi_fused_relu_0', '''
 _DEFINITION = re.compile(r"^(?P<name>\w+) = async_compile\.")
+# # GPU Hardware Info: \n# NVIDIA H200 : 2
+_DEVICE = re.compile(r"^# GPU Hardware Info: \n# (?P<device>[^\n]+?) : \d+", re.MULTILINE)
 #: The events of a graph that Inductor compiled, in their order.
 _GRAPH, _CODE = "inductor_post_grad_graph", "inductor_output_code"
 #: The record with which vLLM begins the compile of a part of the model.
@@ -35,6 +37,12 @@ class ReadGraph:
 
     graph: JobGraph
     unit: Unit
+
+
+def read_gpu(runnable: str) -> str:
+    """Return the GPU that the text of a graph (``fx_graph_runnable``) names, or ''."""
+    match = _DEVICE.search(runnable)
+    return match["device"] if match else ""
 
 
 def read_graphs(trace: Trace, lookups: Sequence[CacheLookup]) -> Iterator[ReadGraph]:

@@ -1,7 +1,6 @@
 """Compile kernels of a job down to instructions, each with the configuration that a profile of the
 job names. A child process with limits on memory and time compiles the kernels; it loads only code
-that Inductor writes. It starts in an empty folder, since Python could import a module from the
-working folder, where the files of a stranger may lie.
+that Inductor writes.
 """
 
 from __future__ import annotations
@@ -16,24 +15,20 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from tclab import targets
 from tclab.capturing.trace.events import Trace
 from tclab.errors import BadRequest
-from tclab.jobs.graphs import ReadGraph
+from tclab.jobs import child as child_process
+from tclab.jobs.graphs import ReadGraph, read_gpu
 from tclab.model import UNREADABLE, Chain, Config, decode
 
 _CHILD = "tclab.capturing.target.foreign_kernels"
-_SRC = Path(__file__).resolve().parents[2]
 #: Seconds for PyTorch to start, and for each kernel.
 _START_SECONDS, _KERNEL_SECONDS = 120, 60
 #: The most kernels to compile for one page.
 _MOST_KERNELS = 20
-# # NVIDIA H200 : 2
-_DEVICE = re.compile(r"^# GPU Hardware Info: \n# (?P<device>[^\n]+?) : \d+", re.MULTILINE)
 # 'device': DeviceProperties(type='cuda', index=0, multi_processor_count=132, cc=90, major=9
 # @triton_heuristics.template(
 #
@@ -60,8 +55,8 @@ class KernelSource:
 
 def read_sources(trace: Trace, graphs: Sequence[ReadGraph]) -> Iterator[KernelSource]:
     """Yield the source of each Triton kernel of a process."""
-    headers = (_DEVICE.search(event.payload) for event in trace.select("fx_graph_runnable"))
-    device = next((match["device"] for match in headers if match), "")
+    devices = (read_gpu(event.payload) for event in trace.select("fx_graph_runnable"))
+    device = next(filter(None, devices), "")
     for read in {id(each.unit): each for each in graphs}.values():
         sources = read.unit.output.triton_sources()
         for file, name in read.graph.files.items():
@@ -84,9 +79,7 @@ def compile_launched(
     found = list({each.file: each for each in named if each.file in launched}.values())
     if not found:
         raise _nothing_to_compile(wanted, sources, named)
-    if missing := [name for name in ("torch", "triton") if find_spec(name) is None]:
-        step = f"install {' and '.join(missing)}, or leave --stages out"
-        raise BadRequest("--stages", f"{' and '.join(missing)} are not installed", step)
+    child_process.require_compiler("--stages", "--stages")
     chains, remarks = [], []
     for answer in _ask([_question(each, launched[each.file]) for each in found[:_MOST_KERNELS]]):
         try:
@@ -159,22 +152,10 @@ def _run_child(folder: str, questions: bytes, seconds: float) -> bytes:
     """Return what the child answers within `seconds`. The child and each process that it started
     are killed then.
     """
-    work, temporary = f"{folder}/work", f"{folder}/tmp"
-    os.mkdir(work)
-    os.mkdir(temporary)
-    # a relative part would be the working folder, or a folder in it
-    parts = filter(os.path.isabs, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-    environment = {
-        **os.environ,
-        "TORCHINDUCTOR_CACHE_DIR": f"{folder}/inductor",
-        "TRITON_CACHE_DIR": f"{folder}/triton",
-        "TMPDIR": temporary,
-        "PYTHONPATH": os.pathsep.join([str(_SRC), *parts]),
-        "PYTHONSAFEPATH": "1",  # Python 3.10 ignores it, and has the empty folder first
-        "PYTHONUTF8": "1",
-    }
+    work, variables = child_process.make_folders(folder)
     with subprocess.Popen(
-        [sys.executable, "-m", _CHILD], cwd=work, env=environment, start_new_session=True,
+        [sys.executable, "-m", _CHILD], cwd=work, env={**os.environ, **variables},
+        start_new_session=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     ) as child:  # fmt: skip
         try:

@@ -238,13 +238,14 @@ class JobStages:
 @kind("job-replay-kernel")
 @dataclass(frozen=True)
 class JobReplayKernel:
-    """A kernel of a job after its graph was compiled again, with a verdict and the difference as a
-    diff. The verdict names the versions of PyTorch if they are not the same. The code around the
-    kernels has the name ''.
+    """A kernel of a job after its graph was compiled again: whether it came out the same, the
+    verdict in words, and the difference as a diff. The verdict names the versions of PyTorch if
+    they are not the same. The code around the kernels has the name ''.
     """
 
     kind: ClassVar[str]
     name: str
+    is_same: bool
     verdict: str
     difference: str = ""
 

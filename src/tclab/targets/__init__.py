@@ -68,7 +68,8 @@ def get(name: str | Target, *, unverified: bool = False) -> Target:
         return TARGETS[key]
     if found := next((t for t in TARGETS.values() if _normalize_name(t.device) == key), None):
         return found
-    if (of_amd := amd.find(key)) and unverified:
+    of_amd = next((t for t in amd.TARGETS.values() if key in _amd_keys(t)), None)
+    if of_amd and unverified:
         return of_amd
     if of_amd or _AMD_NAME.fullmatch(key):
         cause = UNVERIFIED if of_amd else f"of AMD's GPUs only {', '.join(amd.TARGETS)} have a name"
@@ -86,6 +87,10 @@ def _normalize_name(name: str) -> str:
     if match := re.fullmatch(r"(?:sm|compute|cc)?[ _-]?(\d+)\.?(\d)a?", key):
         return f"sm_{match[1]}{match[2]}"
     return re.sub(r"[ _-]+", "", key)
+
+
+def _amd_keys(target: Target) -> tuple[str, str, str]:
+    return target.name, target.gfx, _normalize_name(target.device)
 
 
 # mi300x, amdmi250, gfx942, rx7900xtx

@@ -49,13 +49,3 @@ _DEVICES = (
 
 #: Name (``mi300x``) → device.
 TARGETS = {target.name: target for target in _DEVICES}
-
-
-def find(key: str) -> Target | None:
-    """Return the target of a name without spaces and in small letters (``mi300x``, ``gfx942``,
-    ``amdinstinctmi300x``), or None.
-    """
-    for target in _DEVICES:
-        if key in (target.name, target.gfx, target.device.lower().replace(" ", "")):
-            return target
-    return None

@@ -8,8 +8,6 @@ has the version of PyTorch.
 from __future__ import annotations
 
 import json
-import os
-import resource
 import sys
 import time
 
@@ -17,6 +15,7 @@ import torch
 
 from tclab.capturing.runnable.compiling import compile_again
 from tclab.capturing.runnable.question import Question
+from tclab.capturing.target.foreign_process import limit_and_open_answers
 from tclab.errors import TclabError
 from tclab.text.scrub import scrub
 
@@ -27,10 +26,7 @@ _MOST_CHARACTERS = 300
 
 def main() -> None:
     """Answer each question on stdin. What other code prints goes to stderr."""
-    _limit(resource.RLIMIT_DATA, _MOST_MEMORY)
-    _limit(resource.RLIMIT_FSIZE, _MOST_FILE)
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
+    answers = limit_and_open_answers(_MOST_MEMORY, _MOST_FILE)
 
     def send(answer: dict[str, object]) -> None:
         answers.write(json.dumps(answer) + "\n")
@@ -61,12 +57,6 @@ def _find_named(error: BaseException | None) -> TclabError | None:
             return error
         error = error.__cause__ or error.__context__ or getattr(error, "inner_exception", None)
     return None
-
-
-def _limit(kind: int, most: int) -> None:
-    hard = resource.getrlimit(kind)[1]
-    bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    resource.setrlimit(kind, (bound, bound))
 
 
 if __name__ == "__main__":

@@ -83,8 +83,4 @@ def as_device(value: Device) -> torch.device:
     """Return a device of PyTorch. Raises Refused for one that is neither the CPU nor CUDA's."""
     if value.type not in ("cpu", "cuda", "meta"):
         raise refuse(f"device {value.type}", ast.Constant(None), "no target has it")
-    return (
-        torch.device(value.type, 0 if value.type == "cuda" else value.index or 0)
-        if (value.type == "cuda")
-        else torch.device(value.type)
-    )
+    return torch.device(value.type, 0) if value.type == "cuda" else torch.device(value.type)

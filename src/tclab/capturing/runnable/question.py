@@ -27,7 +27,6 @@ class Question:
     static: tuple[int, ...] = ()
     donated: tuple[int, ...] = ()
     visible: int | None = None
-    cudagraphs: bool = False
     symbols: Mapping[str, str] = field(default_factory=dict)
     ranges: Mapping[str, str] = field(default_factory=dict)
     threads: int = 1

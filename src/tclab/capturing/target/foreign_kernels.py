@@ -8,8 +8,6 @@ down to SASS. Each kernel is compiled with the configuration that a profile name
 from __future__ import annotations
 
 import json
-import os
-import resource
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,6 +20,7 @@ from tclab.capturing.chain.machine import machine_panes
 from tclab.capturing.machine_code import foreign, triton
 from tclab.capturing.read.units import Unit
 from tclab.capturing.target import stand_in
+from tclab.capturing.target.foreign_process import limit_and_open_answers
 from tclab.errors import TclabError
 from tclab.model import Chain, Configuration, Kernel, encode, links, slug
 from tclab.targets import Target, get
@@ -68,10 +67,7 @@ def main() -> None:
     """Answer each kernel on stdin, within limits of memory. What other code prints goes to
     stderr.
     """
-    _limit(resource.RLIMIT_DATA, _MOST_MEMORY)
-    _limit(resource.RLIMIT_FSIZE, _MOST_FILE)
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
+    answers = limit_and_open_answers(_MOST_MEMORY, _MOST_FILE)
     for kernel in json.load(sys.stdin):
         try:
             answer = {"chain": encode(_compile(kernel))}
@@ -84,12 +80,6 @@ def main() -> None:
             answer = {"place": f"kernel {kernel['name']}", "cause": cause}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
-
-
-def _limit(kind: int, most: int) -> None:
-    hard = resource.getrlimit(kind)[1]
-    bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    resource.setrlimit(kind, (bound, bound))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from tclab.capturing.read.caching import read_cache_events
 from tclab.capturing.runnable.question import Question
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Event, Trace
+from tclab.jobs.graphs import read_gpu
 
 #: The records of a graph, in the order of the log; the graph is printed after some passes, too.
 _TEXT, _CODE = "fx_graph_runnable", "inductor_output_code"
@@ -23,8 +24,6 @@ _METADATA = "aot_forward_graph_fw_metadata"
 #: The records that are needed beside those of which a job is read.
 RECORDS = frozenset({_BEFORE, _METADATA})
 _ANSWERS = ("fx_graph_cache_miss", "fx_graph_cache_hit", "fx_graph_cache_bypass")
-# # GPU Hardware Info: \n# NVIDIA H200 : 2
-_GPU = re.compile(r"^# GPU Hardware Info: *\n# (?P<device>[^\n]+?) : \d+", re.MULTILINE)
 # # torch version: 2.11.0+cu130
 _VERSION = re.compile(r"^# torch version: (\S+)", re.MULTILINE)
 # primals_3: "Sym(s33)"
@@ -112,7 +111,7 @@ def _read_graph(group: Mapping[str, Event[Any]], ranges: Mapping[str, str]) -> T
         names = inputs.split(", ")
         static = " ".join(str(n) for n, each in enumerate(names) if "tangents_" not in each)
     asked = {"static_input_idxs": static, **dict(_read_key(group))}
-    device = match["device"] if (match := _GPU.search(text)) else ""
+    device = read_gpu(text)
     on_gpu = "device(type='cuda'" in text
     target = targets.find_by_device(device) if on_gpu and device else None
     refusal = ""
@@ -128,7 +127,6 @@ def _read_graph(group: Mapping[str, Event[Any]], ranges: Mapping[str, str]) -> T
         static=_read_numbers(asked["static_input_idxs"]),
         donated=_read_numbers(lists.get("bw_donated_idxs", "")),
         visible=metadata.count(_OUTPUT) if traced and not backward and metadata else None,
-        cudagraphs="True" in asked.get("cudagraphs", ""),
         symbols={match["name"]: match["size"] for match in _SIZE.finditer(printed)},
         ranges=ranges,
         threads=int(threads),

@@ -12,16 +12,15 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from tclab.jobs.again.graphs import TracedGraph
 from tclab.jobs.again.verdicts import compare_codes
+from tclab.jobs.child import make_folders
 from tclab.model import UNREADABLE, JobReplay, JobReplayKernel
 
 _CHILD = "tclab.capturing.runnable"
-_SRC = Path(__file__).resolve().parents[3]
 #: Seconds for PyTorch to start, and for each graph.
 _START_SECONDS, _GRAPH_SECONDS = 120, 240
 _NOT_STARTED = "PyTorch and Triton did not start, or tclab does not know this PyTorch"
@@ -73,9 +72,7 @@ def _name_versions(
 
 
 class _Compiler:
-    """A process that compiles graphs. It is started with the first question, and again if it ended.
-    It starts in an empty folder, since Python could import a module from the working folder.
-    """
+    """A process that compiles graphs. It starts with the first question, and again if it ended."""
 
     def __init__(self, python: str) -> None:
         self.torch = ""
@@ -107,23 +104,10 @@ class _Compiler:
         return self._exchange(question, _GRAPH_SECONDS)
 
     def _start(self) -> Mapping[str, Any]:
-        folder = self._folder.name
-        for name in ("work", "tmp"):
-            os.makedirs(f"{folder}/{name}", exist_ok=True)
-        # a relative part would be the working folder, or a folder in it
-        parts = filter(os.path.isabs, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-        environment = {
-            **_without_settings(os.environ),
-            "TORCHINDUCTOR_CACHE_DIR": f"{folder}/inductor",
-            "TRITON_CACHE_DIR": f"{folder}/triton",
-            "TMPDIR": f"{folder}/tmp",
-            "PYTHONPATH": os.pathsep.join([str(_SRC), *parts]),
-            "PYTHONSAFEPATH": "1",
-            "PYTHONUTF8": "1",
-        }
+        work, variables = make_folders(self._folder.name)
         self._process = subprocess.Popen(
-            [self._python, "-m", _CHILD], cwd=f"{folder}/work", env=environment,
-            start_new_session=True,
+            [self._python, "-m", _CHILD], cwd=work,
+            env={**_without_settings(os.environ), **variables}, start_new_session=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         return self._exchange("", _START_SECONDS)

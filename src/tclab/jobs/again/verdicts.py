@@ -17,7 +17,7 @@ from itertools import chain
 from tclab.capturing.read.output_code import Definition, OutputCode, strip_handles
 from tclab.model import JobReplayKernel
 
-SAME, DIFFERS, MISSING = "the same as in the job", "differs", "not compiled again"
+SAME, DIFFERS = "the same as in the job", "differs"
 _MOST_LINES, _MOST_WIDTH = 40, 200
 # 'backend_hash': '91D1D1166449D9E2EB66EB9770C9E2C3B0FEB787341F27FEB4D3F0338DA50336',
 _BACKEND = re.compile(r"'backend_hash': '[0-9A-Fa-f]+', ")
@@ -40,10 +40,11 @@ def compare_codes(job: str, again: str) -> tuple[JobReplayKernel, ...]:
     for each in theirs.definitions:
         if equal := waiting[plain_kernel(each)]:
             equal.pop(0)
-            found.append(JobReplayKernel(each.name, SAME))
+            found.append(JobReplayKernel(each.name, True, SAME))
         else:
             found.append(each)
-    left = [d for d in ours.definitions if d in [*chain.from_iterable(waiting.values())]]
+    unmatched = [*chain.from_iterable(waiting.values())]
+    left = [each for each in ours.definitions if each in unmatched]
     kernels = [
         each if isinstance(each, JobReplayKernel) else _find_difference(each, left)
         for each in found
@@ -58,10 +59,10 @@ def _find_difference(kernel: Definition, left: list[Definition]) -> JobReplayKer
     category = _category(kernel)
     of_kind = [each for each in left if _category(each) == category]
     if not of_kind:
-        return JobReplayKernel(kernel.name, DIFFERS, "no kernel of its kind was compiled")
+        return JobReplayKernel(kernel.name, False, DIFFERS, "no kernel of its kind was compiled")
     left.remove(of_kind[0])
     return JobReplayKernel(
-        kernel.name, DIFFERS, _diff(plain_kernel(kernel), plain_kernel(of_kind[0]))
+        kernel.name, False, DIFFERS, _diff(plain_kernel(kernel), plain_kernel(of_kind[0]))
     )
 
 
@@ -69,9 +70,10 @@ def _compare_calls(theirs: OutputCode, ours: OutputCode) -> JobReplayKernel:
     try:
         there, here = _plain_calls(theirs), _plain_calls(ours)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return JobReplayKernel("", DIFFERS, "the output code is not Python")
+        return JobReplayKernel("", False, DIFFERS, "the output code is not Python")
     same = there == here
-    return JobReplayKernel("", SAME if same else DIFFERS, "" if same else _diff(there, here))
+    difference = "" if same else _diff(there, here)
+    return JobReplayKernel("", same, SAME if same else DIFFERS, difference)
 
 
 def _category(kernel: Definition) -> str:

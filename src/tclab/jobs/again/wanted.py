@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from importlib.util import find_spec
 
 from tclab.errors import BadRequest
 from tclab.jobs.again.running import replay_graphs
+from tclab.jobs.child import require_compiler
 from tclab.jobs.process import ReadProcess
 from tclab.model import JobReplay
 
@@ -18,9 +18,7 @@ def replay_all(
     if there are none. Raises BadRequest if there is no such graph, or if PyTorch is not installed.
     """
     place = f"--replay {' '.join(wanted)}".strip()
-    if missing := [name for name in ("torch", "triton") if find_spec(name) is None]:
-        step = f"install {' and '.join(missing)}, or leave --replay out"
-        raise BadRequest(place, f"{' and '.join(missing)} are not installed", step)
+    require_compiler(place, "--replay")
     ids = [graph.compile_id for each in processes for graph in each.traced]
     if not ids:
         step = "open the trace of a job in which Inductor compiled"

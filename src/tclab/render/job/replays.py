@@ -8,7 +8,6 @@ from tclab.model import JobReplay, JobReplayKernel, Table
 from tclab.render import parts
 from tclab.render.escape import NOTHING, Html, esc, join, tag
 
-_SAME = "the same as in the job"
 _CALLS = "calls and buffers"
 
 
@@ -28,11 +27,7 @@ def _count(replay: JobReplay) -> str | None:
     if replay.cause:
         return None
     kernels = [each for each in replay.kernels if each.name]
-    return f"{sum(_is_same(each) for each in kernels)} of {len(kernels)}"
-
-
-def _is_same(kernel: JobReplayKernel) -> bool:
-    return kernel.verdict.startswith(_SAME)
+    return f"{sum(each.is_same for each in kernels)} of {len(kernels)}"
 
 
 def _word(replay: JobReplay) -> str:
@@ -41,7 +36,7 @@ def _word(replay: JobReplay) -> str:
     """
     if replay.cause:
         return f"not compiled again: {replay.cause}"
-    differing = [each for each in replay.kernels if not _is_same(each)]
+    differing = [each for each in replay.kernels if not each.is_same]
     names = ", ".join(each.name or _CALLS for each in differing)
     words = (differing or replay.kernels)[0].verdict
     return f"{words}: {names}" if differing else words
