@@ -34,6 +34,7 @@ NAMES = (
     Private("triton.backends", "backends", "the driver Triton asks", TRITON),
     Private("triton.backends.compiler", "GPUTarget", "the driver Triton asks", TRITON),
     Private("triton.backends.nvidia.driver", "ty_to_cpp", "types of a launcher", TRITON),
+    Private("triton.backends.amd.driver", "ty_to_cpp", "types of a launcher", TRITON),
     Private("triton.runtime", "driver._active", "the driver Triton asks", TRITON),
     Private("triton.runtime", "driver.set_active", "the driver Triton asks", TRITON),
     # tracing, constants
