@@ -4,6 +4,8 @@
 const AT_ONCE = 50;
 // So many rows become elements while nothing else is to do.
 const A_SLICE = 100;
+// A busy tab, or one that is not drawn, may never be idle.
+const IN_ANY_CASE = { timeout: 2000 };
 // What tells that somebody is there, and not only a page that loads.
 const SIGNS = ["pointermove", "pointerdown", "touchstart", "wheel", "scroll", "keydown"];
 
@@ -48,9 +50,9 @@ class LateRows {
     for (const sign of SIGNS) window.removeEventListener(sign, this.begin);
     const slice = () => {
       this.make(A_SLICE);
-      if (this.text.length) whenIdle(slice);
+      if (this.text.length) whenIdle(slice, IN_ANY_CASE);
     };
-    whenIdle(slice);
+    whenIdle(slice, IN_ANY_CASE);
   }
 
   make(number) {
