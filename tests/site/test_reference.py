@@ -327,6 +327,19 @@ def test_a_long_table_starts_with_its_first_rows(tab: Any, address: str) -> None
 
 
 @pytest.mark.browser
+def test_a_move_of_nothing_is_no_reader(tab: Any, address: str) -> None:
+    """The browser sends one where a page loads under a pointer at rest, at whatever moment."""
+    page = tab()
+    page.goto(f"{address}/reference/operators.html", wait_until="load")
+    box = page.locator(".tclab-entries").first
+    page.evaluate("() => window.dispatchEvent(new PointerEvent('pointermove'))")
+    page.wait_for_timeout(500)
+    assert box.evaluate(ELEMENTS) == 50
+    page.evaluate("() => window.dispatchEvent(new PointerEvent('pointermove', { movementX: 1 }))")
+    assert box.evaluate(COMES) > 3000
+
+
+@pytest.mark.browser
 def test_the_other_rows_come_when_somebody_is_there(tab: Any, address: str) -> None:
     """As elements that are not laid out, in which the browser's own search looks."""
     page = tab()

@@ -9,6 +9,9 @@ const IN_ANY_CASE = { timeout: 2000 };
 // What tells that somebody is there, and not only a page that loads.
 const SIGNS = ["pointermove", "pointerdown", "touchstart", "wheel", "scroll", "keydown"];
 
+// Under a pointer at rest, a page that loads gets a move of nothing.
+const isOfTheBrowser = (event) => event.type === "pointermove" && !event.movementX && !event.movementY;
+
 const counted = (number) => number.toLocaleString("en");
 
 // The rows of a long table that are text yet, each as its HTML, and then elements that are not laid
@@ -41,7 +44,7 @@ class LateRows {
     box.append(this.button);
     this.elements.addEventListener("beforematch", bring);
     window.addEventListener("beforeprint", bring);
-    this.begin = () => this.slices();
+    this.begin = (event) => { if (!isOfTheBrowser(event)) this.slices(); };
     for (const sign of SIGNS) window.addEventListener(sign, this.begin, { passive: true });
   }
 
