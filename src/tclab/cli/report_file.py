@@ -9,13 +9,14 @@ from tclab import render
 from tclab.cli.output_file import require_writable, write_text
 from tclab.explain import ExplainRequest, load
 from tclab.model import Report
-from tclab.render.report import brief, document
+from tclab.render.report import assembly, brief, document
 
 FORMATS: dict[str, Callable[[Report], str]] = {
     "html": document.html,
     "json": Report.to_json,
     "text": lambda report: render.text(report) + "\n",
     "brief": brief.text,
+    "asm": assembly.text,
 }
 
 

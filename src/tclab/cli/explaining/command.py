@@ -117,9 +117,10 @@ Exit status:
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["html", "json", "text", "brief"]),
+    type=click.Choice(list(report_file.FORMATS)),
     default="html",
-    help="Of the report. Default: html. brief is JSON of 4 KB: verdict, findings and fixes.",
+    help="Of the report. Default: html. brief is JSON of 4 KB: verdict, findings and fixes; asm is "
+    "the kernels' instructions, marked with the lines of Python they came from.",
 )
 @click.option(
     "--watch",
@@ -189,7 +190,7 @@ def explain(
         child.limit_seconds(seconds)
         report, content = _make_report(request, warnings, format_, interrupted)
         output_file.write_text(content, path)
-    if format_ in ("json", "brief") or path is not None:
+    if format_ != "text" or path is not None:
         print_summary(report, path)
     if open_ and path is not None:
         webbrowser.open(path.resolve().as_uri())
