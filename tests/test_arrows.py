@@ -68,6 +68,7 @@ THIRD_PARTY: dict[str, set[str]] = {
 LIBRARY: dict[str, set[str]] = {
     "tclab.errors": set(),
     "tclab.model": {"tclab.errors"},
+    "tclab.contrib": set(),
     "tclab.system.opened_files": set(),
     "tclab.system.imports": {"tclab.system.opened_files"},
     "tclab.system.files": set(),

@@ -14,7 +14,7 @@ from tclab.model import Chain, Listing, Problem, Report
 from tclab.render.report import assembly
 
 ROOT = Path(__file__).parents[2]
-WRAPPER = ROOT / "src/tclab/contrib/compiler-explorer/torch_compile_wrapper.py"
+WRAPPER = ROOT / "src/tclab/contrib/compiler_explorer.py"
 SOURCE = """\
 import torch
 

@@ -3,7 +3,7 @@ kernels, marked with the lines of Python they came from.
 
 Compiler Explorer calls a wrapper of a Python compiler as
 
-    python -I torch_compile_wrapper.py --outputfile OUT --inputfile FILE.py [OPTION …]
+    python -I compiler_explorer.py --outputfile OUT --inputfile FILE.py [OPTION …]
 
 The options are those of ``tclab explain``, above all ``--target h200``, and ``--function NAME`` for
 a function or class that is not the last one. The file has ``example_inputs()``, or the options have

@@ -1,0 +1,1 @@
+"""Programs of other projects that call tclab, each one file that needs nothing beside it."""
