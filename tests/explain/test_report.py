@@ -35,6 +35,7 @@ from tclab.render import text as rendered
 from tclab.render.kinds.table import cell_texts
 from tclab.render.report import counts as words
 from tclab.render.report import document, kernels
+from tclab.render.report import words as report_words
 from tclab.render.report.graph_symbols import graphs_of_symbols
 from tclab.render.report.kernels import select_first_call
 from tclab.render.viewer.panes import BARE
@@ -358,6 +359,13 @@ def test_the_rows_of_a_call_are_added_up():
     assert kernels.add_up(rows[:1], compact) is None
     unlikely = replace(each, open=(TimedAnswer(TimedQuestion("pad", "mm", "m.py:1"), "yes"),))
     assert kernels.add_up((each, unlikely), compact) is None
+
+
+def test_a_choice_that_timings_do_not_decide_is_named():
+    doubt = TimedQuestion("pad", "mm of [8, 30]", "m.py:3", "a", "it took 1.05 (0.90 to 1.20)")
+    report = Report(title="f", name="report", timed=(doubt, TimedQuestion("pad", "mm", "m.py:4")))
+    _, said = report_words.remarks(report)
+    assert said == "pad: mm of [8, 30], m.py:3 may go either way: it took 1.05 (0.90 to 1.20)."
 
 
 def test_a_kernel_of_several_groups_moves_what_they_move():

@@ -59,7 +59,8 @@ LIKELY: Mapping[str, str] = {"pad": "no"}
 class TimedQuestion:
     """A choice that Inductor makes by timing on the GPU. `choice` is the kind of the choice,
     `operator` is the operator concerned, and `place` is the user's line. Questions with the same
-    `key`, which is Inductor's own key, have the same answer.
+    `key`, which is Inductor's own key, have the same answer. `doubt` says why timings of this
+    choice on such a GPU do not decide it; '' without such timings.
     """
 
     kind: ClassVar[str]
@@ -67,6 +68,7 @@ class TimedQuestion:
     operator: str
     place: str
     key: str = ""
+    doubt: str = ""
 
     def __str__(self) -> str:
         return f"{self.choice}: {self.operator}, {self.place}"

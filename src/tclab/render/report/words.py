@@ -14,6 +14,9 @@ from tclab.render.stamp import provenance_texts as describe_provenance
 if TYPE_CHECKING:
     from tclab.model import Agreement, CallCost, Measurement, ModeTimes, Report
 
+#: The most remarks on products whose timings do not decide.
+_MOST_DOUBTS = 3
+
 
 def title(report: Report) -> str:
     """Return the report's heading."""
@@ -43,6 +46,8 @@ def remarks(report: Report) -> Iterator[str]:
     yield from report.remarks
     if report.timed:
         yield _padding_text(report)
+    for question in [each for each in report.timed if each.doubt][:_MOST_DOUBTS]:
+        yield f"{question} may go either way: {question.doubt}."
 
 
 def _padding_text(report: Report) -> str:

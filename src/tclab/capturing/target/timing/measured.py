@@ -53,6 +53,10 @@ class Ratio:
             return "no"
         return "yes" if self.least - spread > PADS_ABOVE else ""
 
+    def __str__(self) -> str:
+        """Return the median and the range as text: ``1.05 (0.90 to 1.20)``."""
+        return f"{self.median:.2f} ({self.least:.2f} to {self.most:.2f})"
+
 
 @dataclass(frozen=True)
 class Measurements:
@@ -76,6 +80,15 @@ class Measurements:
         decide.
         """
         return self.ratios[key].answer if key in self.ratios else ""
+
+    def doubt(self, key: str) -> str:
+        """Return why the timings of a key do not decide, as text; '' if it was not measured."""
+        if key not in self.ratios:
+            return ""
+        return (
+            f"without padding it took {self.ratios[key]} times as long on an "
+            f"{self.device} on {self.recorded}, and above {PADS_ABOVE} it is padded"
+        )
 
 
 NO_MEASUREMENTS = Measurements()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tclab.capturing.target.decisions import Decision, note_decision
 from tclab.capturing.target.timing.measured import Measurements
@@ -55,7 +55,7 @@ class TimedChoices:
     def _measured_or_likely(self, question: TimedQuestion) -> str:
         measured = self.measurements.answer(question.key)
         if not measured:
-            self.likely[question] = None
+            self.likely[replace(question, doubt=self.measurements.doubt(question.key))] = None
             return LIKELY[question.choice]
         self.measured[question] = None
         if not self.flipped_keys:
