@@ -103,3 +103,17 @@ assert all(found[f"x.{name}(1)"][:2] == ("NotImplementedError",) * 2
            for name in ("cumsum", "flip", "sort"))  # fmt: skip
 # claim: the-other-layout-is-not-compiled
 assert found["x.sin(), layout=torch.strided"][:2] == ("runs", 0)
+
+
+def from_offsets(values, offsets):
+    return torch.nested.nested_tensor_from_jagged(values, offsets).sin().values()
+
+
+torch._dynamo.reset()
+taken = tclab.capture(torch.sin)(x).forward[0].nodes
+values, offsets = [node.shape for node in taken if node.op == "placeholder" and node.shape][:2]
+# claim: values-and-offsets-come-in
+assert len(values) == 2 and values[1] == "4" and offsets == ("4",)
+made_inside = torch.compile(from_offsets, fullgraph=True)(x.values(), x.offsets())
+# claim: made-inside-it-is-right
+assert torch.allclose(made_inside, x.values().sin(), atol=1e-6)

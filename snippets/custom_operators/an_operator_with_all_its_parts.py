@@ -104,3 +104,21 @@ assert [kernel.category == "extern" for kernel in c.units[0].kernels] == [False,
 assert len(c.backward) == 1 and torch.allclose(ours, x.grad)
 # claim: opcheck-accepts-it
 assert set(checks.values()) == {"SUCCESS"}
+
+
+@torch.library.custom_op("lab::positives", mutates_args=())
+def positives(x: torch.Tensor) -> torch.Tensor:
+    return x[x > 0]
+
+
+@positives.register_fake
+def _(x):
+    return x.new_empty(torch.library.get_ctx().new_dynamic_size())
+
+
+torch._dynamo.reset()
+several = [torch.tensor(values) for values in ([-1.0, 2, 3], [1.0, 2, 3], [-1.0, -2, -3])]
+c = tclab.capture(lambda x: positives(x) * 2, fullgraph=True).over([(x,) for x in several])
+doubled = torch.compile(lambda x: positives(x) * 2, fullgraph=True)
+# claim: a-size-that-depends-on-data-is-one-graph
+assert len(c.graphs) == 1 and all(torch.equal(doubled(x), x[x > 0] * 2) for x in several)

@@ -42,3 +42,10 @@ tclab.show(
     tclab.Table("Four calls: sizes (8, 8), (9, 9), (8, 9), (5000, 6)", "symbols", columns, rows)
 )
 tclab.show(shared.recompiles, name="recompiles")
+
+torch._dynamo.reset()
+for x in calls[0]:
+    torch._dynamo.mark_dynamic(x, 0)
+marked = tclab.capture(f)(*calls[0])
+# claim: a-mark-shares-no-symbol
+assert [symbols(g) for g in marked.graphs] == [2]

@@ -112,3 +112,15 @@ assert rows["prints"][1:] == (1, "right", 0)
 assert rows["appends"][2:] == ("right", 0)
 # claim: a-buffer-changes-at-each-call
 assert counted == [2, 3, 4]
+
+dropout, ones = torch.nn.Dropout(0.5), torch.ones(64)
+training = torch.export.export(dropout, (ones,)).module()
+evaluating = torch.export.export(dropout.eval(), (ones,)).module()
+# claim: dropout-stays-as-it-was-exported
+assert 0 < (training(ones) == 0).sum() < 64 and torch.equal(evaluating(ones), torch.ones(64))
+try:
+    training.eval()
+except NotImplementedError as error:
+    refused = str(error)
+# claim: eval-of-a-program-is-an-error
+assert "eval()" in refused

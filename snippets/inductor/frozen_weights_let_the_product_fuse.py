@@ -102,3 +102,23 @@ norms = (torch.nn.LayerNorm, torch.nn.BatchNorm1d)
 ignored = {size: {ignores_a_change(norm(size)) for norm in norms} for size in (4, 8, 9, 16)}
 # claim: up-to-eight-numbers-are-constants
 assert ignored == {4: {True}, 8: {True}, 9: {False}, 16: {False}}
+
+
+def uses_new_weights(wanted):
+    """Whether a frozen product that was called uses weights that are loaded; and after a reset."""
+    module, x, used = Product(), torch.randn(128, 64), []
+    torch._dynamo.reset()
+    with config.patch(FROZEN), torch.set_grad_enabled(wanted):
+        compiled = torch.compile(module)
+        compiled(x)
+        module.load_state_dict(Product().state_dict())
+        for _ in range(2):
+            used.append(torch.allclose(compiled(x), module(x), atol=1e-4))
+            torch._dynamo.reset()
+    return used
+
+
+# claim: with-gradients-nothing-is-frozen
+assert uses_new_weights(wanted=True)[0]
+# claim: loaded-weights-need-a-reset
+assert uses_new_weights(wanted=False) == [False, True]
