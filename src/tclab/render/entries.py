@@ -183,7 +183,7 @@ def _place_cells(cells: Sequence[Html], texts: Sequence[str], *, beside: bool) -
             area += f"/span {1 + len(long)}"
         elif 1 < number == long[0] - 1:
             area += f"/auto/{after}"
-        placed.append(markup('<td style="grid-area:{}">{}', area, cell))
+        placed.append(markup('<td style="grid-area:{}">{}', esc(area), cell))
     return placed
 
 

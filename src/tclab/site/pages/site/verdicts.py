@@ -244,7 +244,8 @@ def _folded(verdict: str, seen: str) -> Html:
         tag("li", markup("{} {}", esc(_YES if holds else _NO), parts.prose(f"{case}: {what}")))
         for case, holds, what in cases
     )
-    return parts.fold(parts.count(len(cases), "case"), tag("ul", *items), search=False, paper=True)
+    fold = parts.fold(parts.count(len(cases), "case"), tag("ul", *items), search=False, paper=True)
+    return tag("div", fold, class_="tclab tclab-cases")
 
 
 def _summary_table(beliefs: Sequence[Belief]) -> Html:
