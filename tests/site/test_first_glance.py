@@ -205,3 +205,30 @@ def test_on_a_phone_a_table_of_four_columns_shows_them_all(
     page.add_style_tag(content="* { content-visibility: visible !important }")
     tables = page.evaluate(CUT)
     assert tables and not [table for table in tables if table[0] > 1]
+
+
+def test_home_s_first_screen_has_no_empty_strip(seen: Any) -> None:
+    ends = seen("index.html").evaluate("""() => Array.from(
+        document.querySelectorAll(".tclab-hero > div > *"))
+        .map((e) => [e.parentElement === e.closest(".tclab-hero").firstElementChild,
+            e.getBoundingClientRect().bottom])""")
+    words, chart = (max(end for left, end in ends if left is side) for side in (True, False))
+    assert abs(words - chart) < 40, (words, chart)
+
+
+def test_a_row_s_links_stand_beside_its_long_text(seen: Any) -> None:
+    boxes = seen("reference/graph-breaks.html").evaluate("""() => Array.from(
+        document.querySelector("#graph-breaks-GB0007").cells, (e) => {
+            const { top, bottom, left, right } = e.getBoundingClientRect();
+            return { top, bottom, left, right };
+        })""")
+    text, links = boxes[2], boxes[-1]
+    assert text["right"] <= links["left"] + 1 and text["top"] < links["bottom"], boxes
+
+
+def test_on_a_phone_code_begins_where_the_text_does(tab: Any, address: str) -> None:
+    page = tab(viewport=PHONE)
+    page.goto(f"{address}/practice/profiler.html", wait_until="load")
+    lefts = page.evaluate("""() => ["h1 ~ p", "h1 ~ .highlight"].map((name) =>
+        document.querySelector(name).getBoundingClientRect().left)""")
+    assert abs(lefts[0] - lefts[1]) < 1, lefts

@@ -60,7 +60,33 @@ def test_what_was_seen_is_said_again_only_where_the_verdict_differs() -> None:
     assert html.count("tclab-differs") == 1  # one belief
     same, other = html.split("<tr>")[-2:]
     assert same.count("2 graphs") == 1
-    assert "PyTorch 2.9: 2 graphs" in other and "PyTorch 2.13: 1 graph" in other
+    assert re.search(r"PyTorch 2\.13</small></p>[^/]*1 graph<", other)
+    assert re.search(r"PyTorch 2\.9</small></p>[^/]*2 graphs<", other)
+
+
+SAVES = "no option is set: 2 graphs; on a layer, or two: 3 graphs; it is saved: 1 graph; last: 4 s"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said", "signs"),
+    [
+        ("holds only if it is saved", "holds in 1 of 4 cases: it is saved", "✗✗✓✗"),
+        (
+            "holds only if no option is set or on a layer, or two or last",
+            "holds in 3 of 4 cases, not in: it is saved",
+            "✓✓✗✓",
+        ),
+        ("does not hold", "does not hold", "✗✗✗✗"),
+    ],
+)
+def test_a_verdict_is_a_sentence_and_its_cases_are_folded(
+    verdict: str, said: str, signs: str
+) -> None:
+    beliefs = verdicts.read_beliefs([judged((PRINTS[0], verdict, SAVES, ""))])
+    html = verdicts.beliefs_table(beliefs, {PRINTS[0]: "#there"}, "T")
+    assert f"</span>{said}</p>" in html
+    cases = re.findall("<li>(.) ", html.partition("<summary>4 cases</summary>")[2])
+    assert "".join(cases) == signs
 
 
 def test_a_verdict_of_one_case_says_so_and_counts_as_what_it_is() -> None:

@@ -37,8 +37,9 @@ _SHORT_NAME = 16
 #: Rows that a long table shows at first. A table is long with more than twice as many rows.
 _ROWS_AT_FIRST = 50
 #: A cell of more than _LONG_CELL characters is placed below its row, across all columns but the
-#: first, because in a column it would be as tall as a page. A line there has _LONG_LINE characters.
-_LONG_CELL, _LONG_LINE = 100, 90
+#: first and the links, because in a column it would be as tall as a page. A line there has
+#: _LONG_LINE characters.
+_LONG_CELL, _LONG_LINE = 100, 80
 #: Characters in a line on a phone, where each row is a block.
 _PHONE_WIDTH = 22
 _BREAK_POINTS = re.compile(r"(?<=[a-z0-9])([._])(?=[A-Za-z0-9])")
@@ -150,32 +151,39 @@ def _draw_row(
         pages = (tag("a", esc(words), href=href) for href, words in links)
         other_cells.append(join(pages, markup("<br>")))
     name_cell = tag("code", _draw_name(name))
-    cell_texts = _place_cells([name_cell, *other_cells], row)
+    cell_texts = _place_cells([name_cell, *other_cells], row, beside=_SHOWN_IN in widths)
     column_widths = list(widths.values())
     link_lines = _count_lines(["\n".join(words for _, words in links)], column_widths[-1:])
     short = ["" if _is_long(text) else text for text in row]
     # The line of a link is a quarter taller than a line of text.
-    lines = max(_count_lines(short, column_widths[: len(row)]), link_lines + (link_lines + 2) // 4)
+    lines = _count_lines(short, column_widths[: len(row)])
     lines += sum(_count_lines([text], [_LONG_LINE]) for text in row if _is_long(text))
+    lines = max(lines, link_lines + (link_lines + 2) // 4)
     height = f"--lines:{lines};" if lines > 1 else ""
     phone_lines = sum(_count_lines([text], [_PHONE_WIDTH]) for text in row) + 2 * len(links)
     return tag("tr", *cell_texts, id=entry_id(table, name), style=f"{height}--tall:{phone_lines}")
 
 
-def _place_cells(cells: Sequence[Html], texts: Sequence[str]) -> list[Html]:
-    """Return the cells of a row as HTML without end tags, which are optional here. Long cells and
-    the cells after them get explicit places in the grid.
+def _place_cells(cells: Sequence[Html], texts: Sequence[str], *, beside: bool) -> list[Html]:
+    """Return the cells of a row as HTML without end tags, which are optional here. A long cell is
+    below the short ones, and the last cell `beside` them all. The cell before the first long one is
+    as wide as the columns that the long ones leave empty.
     """
+    long = [n for n, text in enumerate(texts, 1) if n > 1 and _is_long(text)]
+    if not long:
+        return [markup("<td>{}", cell) for cell in cells]
+    end = -2 if beside else -1
+    after = next(n for n in range(long[0], len(cells) + 2) if n not in long)
     placed: list[Html] = []
-    below = 1
     for number, cell in enumerate(cells, 1):
-        if 1 < number <= len(texts) and _is_long(texts[number - 1]):
-            below += 1
-            placed.append(markup('<td style="grid-area:{}/2/auto/-1">{}', below, cell))
-        elif below > 1:
-            placed.append(markup('<td style="grid-area:1/{}">{}', number, cell))
-        else:
-            placed.append(markup("<td>{}", cell))
+        area = f"1/{number}"
+        if number in long:
+            area = f"{2 + long.index(number)}/2/auto/{end}"
+        elif beside and number == len(cells):
+            area += f"/span {1 + len(long)}"
+        elif 1 < number == long[0] - 1:
+            area += f"/auto/{after}"
+        placed.append(markup('<td style="grid-area:{}">{}', esc(area), cell))
     return placed
 
 

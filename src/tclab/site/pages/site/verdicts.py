@@ -149,8 +149,8 @@ def _heading_anchor(heading: str) -> str:
 def beliefs_table(
     beliefs: Sequence[Belief], links: dict[str, str], label: str, *, with_observations: bool = True
 ) -> Html:
-    """Return a table with a row for each belief: its verdict and, if `with_observations`, the
-    observation.
+    """Return a table with a row for each belief: its verdict and, if `with_observations`, the cases
+    it was tried in, folded.
 
     If all CPUs agree on a verdict, which is the usual case, the verdict names no place.
     """
@@ -159,51 +159,93 @@ def beliefs_table(
     rows = [
         [
             tag("a", parts.prose(belief.text), href=links[belief.text]),
-            _verdict_cell(belief, columns, usual),
-            *([_seen_cell(belief, columns)] if with_observations else []),
+            _verdict_cell(belief, columns, usual, with_observations=with_observations),
         ]
         for belief in beliefs
     ]
     note = parts.caption(f"Where no place is named, the verdict is of {join_names(usual)}.")
-    head = ["belief", "verdict", *(["seen"] if with_observations else [])]
-    return join([parts.table(head, rows, label=label), note])
+    return join([parts.table(["belief", "verdict"], rows, label=label), note])
 
 
-def _verdict_cell(belief: Belief, columns: Sequence[str], usual: Sequence[str]) -> Html:
-    """Return the verdict, with its places unless they are exactly the `usual` places."""
+def _verdict_cell(
+    belief: Belief, columns: Sequence[str], usual: Sequence[str], *, with_observations: bool
+) -> Html:
+    """Return each verdict once, with what was seen at its first place, and with its places unless
+    they are exactly the `usual` places.
+    """
     known = {place: belief.verdicts[place] for place in columns if place in belief.verdicts}
     by_verdict: dict[str, list[str]] = {}
     for place, verdict in known.items():
         by_verdict.setdefault(verdict, []).append(place)
     everywhere = [list(usual)] == list(by_verdict.values())
-    lines = (_verdict_line(v, "" if everywhere else join_names(at)) for v, at in by_verdict.items())
+    lines = []
+    for verdict, at in by_verdict.items():
+        seen = belief.seen[at[0]]
+        lines.append(_verdict_line(verdict, seen, "" if everywhere else join_names(at)))
+        lines += [_folded(verdict, seen)] if with_observations else []
     inner = join(lines)
     return tag("div", inner, class_="tclab-differs") if belief.differs else inner
 
 
 #: The sign of a verdict; hidden from screen readers, because the words say the same.
-_SIGNS = {"holds": "✓", "does not hold": "✗"}
+_YES, _NO, _PARTLY = "✓", "✗", "◐"
+_SIGNS = {"holds": _YES, "does not hold": _NO}
 
 
-def _verdict_line(verdict: str, places_text: str) -> Html:
-    sign = _SIGNS.get(verdict.removesuffix(ONE_CASE_SUFFIX), "◐")
-    kind = {"✓": "yes", "✗": "no"}.get(sign, "partly")
+def _verdict_line(verdict: str, seen: str, places_text: str) -> Html:
+    sign = _SIGNS.get(verdict.removesuffix(ONE_CASE_SUFFIX), _PARTLY)
+    kind = {_YES: "yes", _NO: "no"}.get(sign, "partly")
     mark = tag("span", esc(sign), class_=f"tclab-sign tclab-{kind}", aria_hidden="true")
     place = tag("small", esc(places_text)) if places_text else NOTHING
-    return tag("p", mark, parts.prose(verdict), place, class_="tclab-verdict")
+    words = parts.prose(_sentence(verdict, _read_cases(verdict, seen)))
+    return tag("p", mark, words, place, class_="tclab-verdict")
 
 
-def _seen_cell(belief: Belief, columns: Sequence[str]) -> Html:
-    """Return the observation of the first place, and one observation for each other verdict."""
-    known = [place for place in columns if place in belief.seen]
-    distinct = [(known[0], belief.seen[known[0]])]
-    for place in known[1:]:
-        if all(belief.verdicts[place] != belief.verdicts[before] for before, _ in distinct):
-            distinct.append((place, belief.seen[place]))
-    if len(distinct) == 1:
-        return parts.prose(distinct[0][1])
-    lines = (parts.prose(f"{place}: {seen}") for place, seen in distinct)
-    return join(lines, markup("<br>"))
+#: A condition, whether the belief held under it, and what was seen there.
+Case = tuple[str, bool, str]
+_ONLY_IF = "holds only if "
+
+
+def _read_cases(verdict: str, seen: str) -> list[Case]:
+    """Return the cases of a verdict; [] if the texts are not made of them."""
+    pieces = [piece.partition(": ") for piece in re.split(r"; (?=[^;]*: )", seen)]
+    if not all(colon for _, colon, _ in pieces):
+        return []
+    held = verdict.removeprefix(_ONLY_IF) if verdict.startswith(_ONLY_IF) else None
+    cases = []
+    for condition, _, what in pieces:
+        holds = verdict.startswith("holds")
+        if held is not None:  # the conditions that held, in the order of the cases
+            rest = held.removeprefix(condition)
+            holds = rest != held and (not rest or rest.startswith(" or "))
+            held = rest.removeprefix(" or ") if holds else held
+        cases.append((condition, holds, what))
+    return [] if held else cases
+
+
+def _sentence(verdict: str, cases: Sequence[Case]) -> str:
+    """Return the verdict in few words: how often the belief held, and the rarer outcome's cases."""
+    held = [condition for condition, holds, _ in cases if holds]
+    failed = [condition for condition, holds, _ in cases if not holds]
+    if not held or not failed:
+        return verdict
+    counted = f"holds in {len(held)} of {len(cases)} cases"
+    if len(failed) < len(held):
+        return f"{counted}, not in: {'; '.join(failed)}"
+    return f"{counted}: {'; '.join(held)}" if len(held) <= 2 else counted
+
+
+def _folded(verdict: str, seen: str) -> Html:
+    """Fold the cases, each with its sign and what was seen; else the text of what was seen."""
+    cases = _read_cases(verdict, seen)
+    if not cases:
+        return tag("p", parts.prose(seen), class_="tclab-verdict")
+    items = (
+        tag("li", markup("{} {}", esc(_YES if holds else _NO), parts.prose(f"{case}: {what}")))
+        for case, holds, what in cases
+    )
+    fold = parts.fold(parts.count(len(cases), "case"), tag("ul", *items), search=False, paper=True)
+    return tag("div", fold, class_="tclab tclab-cases")
 
 
 def _summary_table(beliefs: Sequence[Belief]) -> Html:
@@ -215,7 +257,7 @@ def _summary_table(beliefs: Sequence[Belief]) -> Html:
         holds, fails = verdicts.count("holds"), verdicts.count("does not hold")
         conditional = len(verdicts) - holds - fails
         rows.append([parts.prose(place), *map(esc, (len(verdicts), holds, conditional, fails))])
-    head = ["judged on", "beliefs", "hold", "hold only if", "do not hold"]
+    head = ["judged on", "beliefs", "hold", "hold in some cases", "do not hold"]
     differing = parts.count(sum(belief.differs for belief in beliefs), "verdict")
     note = f"{parts.count(len(beliefs), 'belief')}; {differing} differ from version to version."
     counts = parts.table(head, rows, label="Verdicts", right=[False, True, True, True, True])
