@@ -53,6 +53,7 @@ from tclab.model import (
     format_seconds,
     rank_findings,
 )
+from tclab.render.report import words
 
 LINE = SourceLine("m.py", 7, "y = x.sin()", "f")
 START = SourceLine("m.py", 5, "", "f")
@@ -250,6 +251,13 @@ def test_a_gpu_that_waits_is_a_finding_with_what_cuda_graphs_measured() -> None:
     useless = measured_on_gpu(1e-4, default, replace(graphs, rounds=(2e-3,) * 11))
     assert not launch_bound(replace(busy, cost=COST))  # measured wins over computed
     assert not launch_bound(useless)
+
+
+def test_launches_of_parts_that_were_refused_are_not_counted() -> None:
+    (whole,) = launch_bound(Evidence(cost=COST))
+    (rest,) = launch_bound(Evidence(cost=replace(COST, refused=1)))
+    assert rest.what == f"at least {whole.what}" and "left out" not in words.bound(COST)
+    assert "What is not known for this GPU is left out." in words.bound(replace(COST, refused=1))
 
 
 def test_every_kind_has_a_case() -> None:

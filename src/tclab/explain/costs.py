@@ -117,9 +117,11 @@ def call_cost(
     target: Target | None,
     *,
     cuda_graphs: bool = False,
+    refused: int = 0,
 ) -> CallCost | None:
     """Return the least cost of the first call; None if no kernel runs on a GPU with known rates.
-    With `cuda_graphs`, replaying a graph launches all of its kernels at once.
+    With `cuda_graphs`, replaying a graph launches all of its kernels at once. `refused` parts of
+    the call have no rows.
     """
     if target is None or not any(_runs_on_gpu(chain) for chain in chains):
         return None
@@ -142,6 +144,7 @@ def call_cost(
         tf32=call.tf32_seconds(),
         narrow=call.narrow_seconds(),
         unknown=len(call.rows) - len(call.floors),
+        refused=refused,
     )
 
 

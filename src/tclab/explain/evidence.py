@@ -50,7 +50,9 @@ def from_capture(
         symbols=frozenset(readable_source(each.source) for each in capture.symbols.symbols),
         advisories=advisories.find(snapshot),
         kernels=rows if device is None else costs.add_floors(rows, device),
-        cost=costs.call_cost(chains, rows, device, cuda_graphs=cuda_graphs),
+        cost=costs.call_cost(
+            chains, rows, device, cuda_graphs=cuda_graphs, refused=len(capture.gaps)
+        ),
         cuda_graph_skips=capture.cuda_graph_skips,
         on_host=tuple(place for _, place in capture.on_host),
         cachings=capture.cachings,

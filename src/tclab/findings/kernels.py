@@ -134,7 +134,8 @@ def find_launch_bound(evidence: Evidence) -> Iterator[Finding]:
     if count >= _FEWEST_LAUNCHES and cost.launches >= _LAUNCH_RATIO * device:
         yield Finding(
             "launch-bound",
-            f"{count} launches take {format_seconds(cost.launches)} of the host, the kernels "
+            f"{'at least ' * bool(cost.refused)}{count} launches take "
+            f"{format_seconds(cost.launches)} of the host, the kernels "
             f"{format_seconds(device)} of the GPU at least",
             cost=Cost(cost.launches - device, "s a call", "computed"),
             actions=(_use_cuda_graphs("Not tried"),),

@@ -24,8 +24,9 @@ class CallCost:
     products, or if these already use TF32. `narrow` are the seconds of the products if operands
     that were converted to float32 stayed in their dtype of fewer bits. It is None if there are no
     such operands. `kernels` counts the launches of generated kernels, and `library_calls` counts
-    all other launches. `unknown` counts the rows whose bytes or operations are not known; if there
-    are such rows, the sums are too low.
+    all other launches. `unknown` counts the rows whose bytes or operations are not known, and
+    `refused` the parts of the call whose kernels are not known; if there are any, the sums are too
+    low.
     """
 
     kind: ClassVar[str]
@@ -40,6 +41,7 @@ class CallCost:
     tf32: float | None = None
     unknown: int = 0
     narrow: float | None = None
+    refused: int = 0
 
     @property
     def seconds(self) -> float:

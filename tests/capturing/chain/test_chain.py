@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+import torch
 from link_following import Captured, Ways, pane
 
+import tclab
 from tclab.capturing.chain.inductor import computes_value
 from tclab.capturing.machine_code.positions import is_instruction, padding_lines
 from tclab.model import STAGES, Chain, decode, encode
@@ -118,3 +120,19 @@ def test_index_lines_are_no_computing_lines(captured: Captured) -> None:
     assert len(index) > 4
     assert not [code[n - 1] for n in index if computes_value(code[n - 1], "python")]
     assert not set(index) & set(kernel.links)
+
+
+def test_a_graph_that_dynamo_dropped_is_not_shown() -> None:
+    """A number that must become a constant restarts the compile after its first graph."""
+
+    def drop(x: torch.Tensor, share: float) -> torch.Tensor:
+        return torch.nn.functional.dropout(x.sin(), p=share)
+
+    c = tclab.capture(drop, dynamic=True)(torch.randn(8), 0.25)
+    assert len(c.trace.select("dynamo_output_graph")) == 2  # one of each attempt
+    (chain,), (graph,) = c.chains(machine_code=False), c.graphs
+    stages = [pane.stage for pane in chain.panes]
+    assert stages.count("dynamo") == stages.count("forward") == len(c.forward) == 1
+    node = next(key for node in c.post_grad[0].nodes for key in node.keys if "sin" in key)
+    shown = {key for pane in chain.panes for keys in pane.marks.values() for key in keys}
+    assert node in shown and graph.name == "graph-0"

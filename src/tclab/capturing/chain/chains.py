@@ -97,13 +97,13 @@ class _ChainBuilder:
         return sum(sizes) if sizes and len(sizes) == len(known) else None
 
     def _graph_panes(self, dynamo: Graph) -> Iterator[Listing]:
-        """Yield the panes of the graphs of one compile. If Dynamo restarted its trace, `dynamo` is
-        the only one of Dynamo's graphs that is included.
+        """Yield the panes of the graphs of one compile; `dynamo` is the only one of Dynamo's graphs
+        that is included.
         """
         for stage_graphs in self.graphs.values():
             for index, graph in enumerate(stage_graphs):
-                is_other_attempt = graph.stage == dynamo.stage and graph is not dynamo
-                if graph.compile_id == dynamo.compile_id and not is_other_attempt:
+                is_other = graph.stage == dynamo.stage and graph is not dynamo
+                if graph.compile_id == dynamo.compile_id and not is_other:
                     yield graph_pane(graph, index, self.origins)
 
     def _list_stacks(self, compile_id: str) -> Iterator[str]:

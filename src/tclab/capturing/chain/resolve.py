@@ -64,10 +64,12 @@ class Origins:
         origins = cls()
         counts = dict.fromkeys(graphs.EVENTS, 0)
         stages = {event: stage for stage, events in graphs.EVENTS.items() for event in events}
+        shown = {id(event) for event in graphs.select_events(trace)}
         for event in trace.events:
             if event.name == names.GRAPH:
                 origins._add_graph(event.data)
-            elif stage := stages.get(event.name):
+            elif id(event) in shown:
+                stage = stages[event.name]
                 origins._add_shown_graph(stage, counts[stage], event)
                 counts[stage] += 1
         return origins

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from tclab.capturing.read import printed_graph
-from tclab.capturing.trace.events import Trace
+from tclab.capturing.trace.events import Event, Trace
 from tclab.model import Graph, Listing, Node, SourceLine, links
 from tclab.text.scrub import scrub
 
@@ -43,13 +44,23 @@ _GRAPH_ID = re.compile(r"\n+ ?# graph id: \d+\s*$")
 
 def read_graphs(trace: Trace, stage: str) -> tuple[Graph, ...]:
     """Return all graphs of one stage, in the order in which they were made."""
-    events = trace.select(*EVENTS[stage])
+    events = [event for event in select_events(trace) if event.name in EVENTS[stage]]
     return tuple(
         graph_from_text(
             e.payload, stage, i, title=_make_title(stage, i, len(events)), compile_id=e.compile_id
         )
         for i, e in enumerate(events)
     )
+
+
+def select_events(trace: Trace) -> Iterator[Event[Any]]:
+    """Yield the events of the graphs of all stages. If Dynamo restarted a compile after it had made
+    a graph, only those of the last attempt are returned: nothing runs the earlier ones.
+    """
+    last = {e.compile_id: e.attempt for e in trace.select(*EVENTS["dynamo"])}
+    for event in trace.select(*chain.from_iterable(EVENTS.values())):
+        if event.attempt >= last.get(event.compile_id, 0):
+            yield event
 
 
 def graph_from_text(

@@ -82,6 +82,7 @@ def bound(cost: CallCost | None) -> str:
     left_out = f" {parts.count(cost.unknown, 'kernel')} of unknown cost left out." * bool(
         cost.unknown
     )
+    left_out += " What is not known for this GPU is left out." * bool(cost.refused)
     bounds = " or ".join(BOUNDS[key] for key in (cost.bound, cost.second_bound) if key)
     return (
         f"{bounds.capitalize()}: a call takes at least {format_seconds(cost.launches)} "
