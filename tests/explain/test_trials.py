@@ -296,7 +296,7 @@ def test_a_backend_that_fails_and_falls_back(explained):
         ("squashed", "return nn.functional.leaky_relu(x * 2, slope)",
          "pass a Python number for `slope`."),
         ("keys", "self.keys[:, start:end] = new",
-         "self.keys.index_copy_(1, start + torch.arange(new.shape[1]), new) (line "),
+         "index_copy_(1, start + torch.arange(new.shape[1], device=self.keys.device), new) (line "),
         ("counts", "self.seen[self.at] += 1", "self.seen[self.at.item()] += 1."),
     ],
 )  # fmt: skip

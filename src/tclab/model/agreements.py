@@ -15,6 +15,8 @@ from tclab.model.codec import kind
 _FEW_ULPS = 4
 #: The verdicts of an `Agreement`.
 EQUAL, DIFFERS, RANDOM, UNKNOWN = "equal", "differs", "random", "not compared"
+#: The stage of a difference that the compiled code itself asks for.
+OWN_BRANCH = "the code itself, which asks torch.compiler.is_compiling()"
 
 
 @kind("difference")
@@ -164,6 +166,8 @@ _COARSE_RATIO, _COARSE_ERROR = 64, 1e-4
 _STEPS = {
     "Dynamo": "leave the function out of the compile with torch.compiler.disable (not tried); "
     "every backend gets what Dynamo makes",
+    OWN_BRANCH: "the compiled result is as the code says for that case; nothing is wrong with the "
+    "compile",
 }
 
 

@@ -16,7 +16,7 @@ import pytest
 import torch
 from torch import nn
 
-from tclab.capturing.agreement import Comparison, comparison, stages
+from tclab.capturing.agreement import Comparison, repeats, stages
 from tclab.model import DIFFERS, EQUAL, RANDOM, UNKNOWN, Agreement
 from tests.capturing.agreement.planting import Calls, compared, planted
 
@@ -433,7 +433,7 @@ def test_a_function_that_refuses_float64_is_judged_by_its_largest_value_and_says
 
 
 def test_a_function_that_is_too_slow_in_float64_gets_no_verdict_on_its_rounding(monkeypatch):
-    monkeypatch.setattr(comparison, "SECONDS_IN_FLOAT64", -1.0)
+    monkeypatch.setattr(repeats, "SECONDS_IN_FLOAT64", -1.0)
     x = torch.tensor([1.0, 1000.0])
     near = planted(lambda x: x * 3, lambda x: x * 3 + 1e-5, x)
     assert near.verdict == EQUAL and "float64 take more than 60 seconds" in near.reason

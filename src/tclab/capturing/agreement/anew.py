@@ -59,18 +59,15 @@ class ComparisonAnew(Comparison):
         with self.make_uncompiled() as program:
             return Setup.from_function(*program)
 
-    def eager(self) -> Observation:
+    def eager(self, mode: runs.Mode | None = None) -> Observation:
         """Make the calls of the program without torch.compile."""
-        return self._run_uncompiled()
-
-    def eager_again(self) -> Observation:
-        """Make the calls without torch.compile once more, with a fixed value in all new memory."""
-        return self._run_uncompiled(runs.filling_memory())
-
-    def _run_uncompiled(self, mode: runs.Mode | None = None) -> Observation:
         with self.make_uncompiled() as program:
             setup = Setup.from_function(*program)
             return runs.run_eager(setup, self.process_state, self.backward, mode)
+
+    def describe_unlike_copy(self) -> str:
+        """Return '': nothing is copied."""
+        return ""
 
     def compiled(
         self,

@@ -4,7 +4,6 @@ judge the results.
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +11,7 @@ from typing import Any, ClassVar
 
 import torch
 
-from tclab.capturing.agreement import operators, runs, stages
+from tclab.capturing.agreement import copies, operators, own_branches, runs, stages
 from tclab.capturing.agreement.judge import (
     NO_REFERENCE,
     Findings,
@@ -22,8 +21,8 @@ from tclab.capturing.agreement.judge import (
 )
 from tclab.capturing.agreement.numbers import NEAR_LARGEST
 from tclab.capturing.agreement.observed import Observation
+from tclab.capturing.agreement.repeats import TOO_SLOW, Repeats, to_float64
 from tclab.capturing.agreement.setups import Call, Setup
-from tclab.capturing.agreement.values import Convert
 from tclab.capturing.torch_private import precision, replaying
 from tclab.model import EQUAL, RANDOM, UNKNOWN, Agreement, Difference
 
@@ -37,10 +36,6 @@ _EAGER_DRAWS = (
 #: The reference in float64 cannot judge such a difference, because eager computes these numbers in
 #: float64 already.
 _PYTHON_NUMBERS = "Dynamo computes some numbers of Python as tensors of float32"
-_NO_FLOAT64 = "it does not run in float64"
-#: The seconds that all runs in float64 of one comparison may take.
-SECONDS_IN_FLOAT64 = 60.0
-_TOO_SLOW = f"its calls in float64 take more than {SECONDS_IN_FLOAT64:.0f} seconds"
 _NOT_JUDGED = (
     "{place} differs by more than {units} units in the last place of its largest value, and it is "
     "not known whether that is rounding: {why}"
@@ -51,24 +46,14 @@ _FIRST_NOISY_RUNS, _FINAL_NOISY_RUNS = 2, 12
 
 
 @dataclass
-class Comparison:
+class Comparison(Repeats):
     """The comparison of one capture: `begin` it before the capture, call `add_result` after each
     call, and ask for the `agreement` at the end.
     """
 
-    setup: Setup
-    start: Setup
-    process_state: runs.ProcessState
-    backward: bool
     observed: Observation = field(default_factory=Observation)
-    #: Custom operator → the argument that it writes to and does not declare.
-    undeclared: dict[str, str] = field(default_factory=dict)
     #: Why a result of the compiled calls could not be recorded, or ''.
     unreadable: str = ""
-    #: When the runs in float64 have to end, by ``time.monotonic``; 0 before the first one.
-    float64_end: float = 0.0
-    #: Why there is no reference in float64, or ''.
-    no_reference: str = ""
 
     #: Whether the calls run only what the function itself compiles.
     runs_own_compiles: ClassVar[bool] = False
@@ -149,6 +134,8 @@ class Comparison:
 
     def _judge(self, options: Mapping[str, Any]) -> Agreement:
         eager = self.eager()
+        if eager.error and (unlike := self.describe_unlike_copy()):
+            return Agreement(UNKNOWN, reason=unlike)
         if not compare_observations(eager, self.observed).differences:
             return _make_equal_agreement(compare_observations(eager, self.observed))
         if random := compare_observations(eager, self.eager_again(), NO_REFERENCE).differences:
@@ -158,22 +145,26 @@ class Comparison:
             found = compare_observations(eager, self.observed, reference)
             if not found.differences:
                 return _make_equal_agreement(found, self.no_reference)
+        if unlike := self.describe_unlike_copy():
+            return Agreement(UNKNOWN, reason=unlike)
         again = self.compiled(options, eager_random=True)
         if not (found := compare_observations(eager, again, reference)).differences:
             return _make_equal_agreement(found, _EAGER_DRAWS)
-        if self.no_reference == _TOO_SLOW and all(
+        if self.no_reference == TOO_SLOW and all(
             each.what == "values" for each in found.differences
         ):
             place = found.differences[0].where
             return Agreement(
                 UNKNOWN,
-                reason=_NOT_JUDGED.format(place=place, units=NEAR_LARGEST, why=_TOO_SLOW),
+                reason=_NOT_JUDGED.format(place=place, units=NEAR_LARGEST, why=TOO_SLOW),
             )
 
         def differs(changed: Mapping[str, Any]) -> bool:
             observed = self.compiled({**_common_options(options), **changed})
             return bool(compare_observations(eager, observed, reference).differences)
 
+        if own := own_branches.explain(self, found.differences, eager, again):
+            return own
         near = compare_observations(eager, self.observed, NO_REFERENCE)
         if (
             not near.differences
@@ -183,6 +174,12 @@ class Comparison:
             return _make_equal_agreement(near, _PYTHON_NUMBERS)
         agreement = stages.explain_difference(found.differences, differs, self._first_operator)
         return self._blame_undeclared_write(agreement)
+
+    def describe_unlike_copy(self) -> str:
+        """Return how a copy of the calls' objects behaves otherwise than they do; '' if it does
+        not.
+        """
+        return copies.describe_unlike_copy(self)
 
     def _judge_random(
         self, eager: Observation, random: Sequence[Difference], options: Mapping[str, Any]
@@ -221,7 +218,7 @@ class Comparison:
         The results of float32 then differ only by rounding.
         """
         in_float64 = {**_common_options(options), "backend": precision.run_graph_in_float64}
-        seen = self.compiled(in_float64, convert=_to_float64)
+        seen = self.compiled(in_float64, convert=to_float64)
         return reference is not NO_REFERENCE and not seen.error and (
             have_same_values(reference, seen)
         )  # fmt: skip
@@ -236,75 +233,10 @@ class Comparison:
                 if backend == "inductor":
                     return operators.first_wrong_in_inductor(self.compiled)
                 found: list[torch.Tensor] = []
-                runs.run_eager(
-                    self.uncompiled_start(),
-                    self.process_state,
-                    self.backward,
-                    replaying.recording_values(found),
-                )
+                self.eager(replaying.recording_values(found))
                 return operators.find_unmatched(self.compiled, found, dynamo=backend == "eager")
         except Exception:  # then the verdict names no operator
             return None
-
-    # ----------------------------------------------------------------------- the runs
-
-    def eager(self) -> Observation:
-        """Make the calls without the compiler, on a copy of the saved start state."""
-        return runs.run_eager(self.uncompiled_start(), self.process_state, self.backward)
-
-    def eager_again(self) -> Observation:
-        """Make the calls without the compiler, and with a fixed value in all new memory. A result
-        that depends on unwritten memory then differs.
-        """
-        state = self.process_state
-        return runs.run_eager(self.start.copy(), state, self.backward, runs.filling_memory())
-
-    def compiled(
-        self,
-        options: Mapping[str, Any],
-        *,
-        eager_random: bool = True,
-        convert: Convert | None = None,
-    ) -> Observation:
-        """Compile anew, and make the calls on a copy of the saved start state. `convert` changes
-        the floating-point type of the state.
-        """
-        setup = self.start.copy(convert)
-        return runs.run_compiled(setup, self.process_state, self.backward, options, eager_random)
-
-    def reference(self, noisy_runs: int) -> Reference:
-        """Make the calls in float64; return NO_REFERENCE if the function does not accept this
-        type, or is too slow in it.
-        """
-        self.float64_end = self.float64_end or time.monotonic() + SECONDS_IN_FLOAT64
-        exact, eps = self._run_in_float64()
-        noisy: list[Observation] = []
-        while len(noisy) < noisy_runs and not (noisy or [exact])[-1].error:
-            noisy.append(self._run_in_float64(eps, len(noisy) + 1)[0])
-        if error := (noisy or [exact])[-1].error:
-            slow = isinstance(error, precision.OutOfTimeError)
-            self.no_reference = _TOO_SLOW if slow else _NO_FLOAT64
-            return NO_REFERENCE
-        return Reference(exact, tuple(noisy), eps)
-
-    def _run_in_float64(self, noise: float = 0.0, seed: int = 0) -> tuple[Observation, float]:
-        setup = self.uncompiled_start()
-        own_eps, narrow, setup = setup.eps(), setup, setup.copy(_to_float64)
-        for (_, leaf), (_, wide) in zip(narrow.state(), setup.state()):
-            if isinstance(leaf, torch.Tensor) and leaf.is_floating_point():
-                precision.set_precision(wide, precision.Precision(torch.finfo(leaf.dtype).eps))
-        mode = precision.Float64Mode(noise, seed, self.float64_end)
-        seen = runs.run_eager(setup, self.process_state, self.backward, mode)
-        self.undeclared.update(mode.undeclared)
-        return seen, max(mode.eps, own_eps)
-
-    def uncompiled_start(self) -> Setup:
-        """Return a copy of the state from which the calls start."""
-        return self.start.copy()
-
-
-def _to_float64(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.double()
 
 
 def _common_options(options: Mapping[str, Any]) -> dict[str, Any]:

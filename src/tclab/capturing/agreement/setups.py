@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from tclab.capturing import outputs
 from tclab.capturing.agreement import values, variables
 from tclab.capturing.agreement.values import Convert
 from tclab.capturing.agreement.variables import Variable
@@ -89,6 +90,22 @@ class Setup:
         types = {leaf.dtype for _, leaf in self.state() if isinstance(leaf, torch.Tensor)}
         floats = [torch.float64, *(each for each in types if each.is_floating_point)]
         return float(max(torch.finfo(each).eps for each in floats))
+
+    def object_names(self) -> list[str]:
+        """Return the names of the arguments and variables that are objects with attributes, and the
+        class of the object that is called.
+        """
+        owner, found = _find_owner(self.fn), dict[str, object]()
+        if not isinstance(owner, (tuple, list)):
+            found[f"the called {type(owner).__name__}"] = owner
+        for args, kwargs in self.calls:
+            found |= {**dict(zip(_parameter_names(self.fn, len(args)), args)), **kwargs}
+        found |= {each.name: value for each, value in zip(self.variables, self.contents)
+                  if not isinstance(each.holder, (FunctionType, type))}  # fmt: skip
+        plain = (torch.Tensor, *outputs.SIMPLE)
+        named = (name for name, value in found.items()
+                 if not isinstance(value, plain) and not variables.is_code(value))  # fmt: skip
+        return [*named] or ["what it reaches"]
 
     def state(self) -> Iterator[tuple[str, Any]]:
         """Yield (name, leaf) for each value that a call can change: arguments, the called module or

@@ -27,6 +27,8 @@ _MODULE_ATTRIBUTES = (
 _HOOKS = [name for name in vars(torch.nn.Module()) if name.endswith("_hooks")]
 #: Layouts of which PyTorch's own deep copy knows one only.
 _SPARSE = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
+#: The attributes of every optimizer.
+_OPTIMIZER_ATTRIBUTES = frozenset(vars(torch.optim.SGD([torch.zeros(1)])))
 _TABLES = ("_parameters", "_buffers", "_modules")
 
 #: Address, bytes and type of a storage → its copy, as a tensor of one dimension.
@@ -63,6 +65,7 @@ def _list_parts(value: Any) -> Iterator[tuple[str, Any]]:
         yield from _parts_of_module(value)
     elif isinstance(value, torch.optim.Optimizer):
         yield from ((f".{name}", getattr(value, name)) for name in ("param_groups", "state"))
+        yield from ((f".{name}", inner) for name, inner in _own_attributes(value).items())
     elif isinstance(value, (Mapping, list, tuple, deque)):
         yield from outputs.list_items(value) or ()
     elif is_users_object(value) or outputs.has_state(value):
@@ -119,7 +122,20 @@ def deep_copy(value: Any, convert: Convert | None = None) -> Any:
             keep.append(leaf)
         for leaf in keep:  # an attribute may be a tensor of the memo
             memo[id(leaf)].__dict__.update(copy.deepcopy(vars(leaf), memo))
-    return copy.deepcopy(value, memo)
+    new = copy.deepcopy(value, memo)
+    for each in memo.get(id(memo), ()):  # the objects that were copied
+        if isinstance(each, torch.optim.Optimizer):
+            vars(memo[id(each)]).update(copy.deepcopy(_own_attributes(each), memo))
+    return new
+
+
+def _own_attributes(optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+    """Return the attributes that an optimizer's class added, which PyTorch's copy leaves out."""
+    return {
+        name: inner
+        for name, inner in vars(optimizer).items()
+        if name not in _OPTIMIZER_ATTRIBUTES and not callable(inner)
+    }
 
 
 def _is_strided(tensor: torch.Tensor) -> bool:

@@ -92,7 +92,9 @@ def _copy_by_positions(
     if len(cuts) != 1 or not isinstance(cuts[0], ast.Slice) or cuts[0].step or not cuts[0].lower:
         return
     dim, what, new = parts.index(cuts[0]), ast.unparse(target.value), ast.unparse(node.value)
-    positions = f"{ast.unparse(cuts[0].lower)} + torch.arange({new}.shape[{dim}])"
+    positions = (
+        f"{ast.unparse(cuts[0].lower)} + torch.arange({new}.shape[{dim}], device={what}.device)"
+    )
     code = f"{what}.index_copy_({dim}, {positions}, {new})"
     said = f"positions in place of a slice, whose bounds are read: {code} (line {node.lineno})"
     changed = rewrites.indent_like(code, lines[node.lineno - 1])
