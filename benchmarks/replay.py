@@ -106,7 +106,8 @@ def read(folders: Sequence[Path], python: str, planted: bool) -> None:
     for folder in folders:
         for name, traced in read_graphs(folder):
             changed = [each for each in map(plant, traced) if each.code]
-            for replay in replay_graphs(changed if planted else traced, python=python):
+            graphs = [("", each) for each in (changed if planted else traced)]
+            for replay in replay_graphs(graphs, python=python):
                 counts.update(_count(replay, f"{folder.name}/{name[:24]}"))
     for key in sorted(counts):
         print(f"{counts[key]:6d} {key}")

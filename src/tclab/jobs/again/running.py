@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
@@ -27,14 +27,14 @@ _NOT_STARTED = "PyTorch and Triton did not start, or tclab does not know this Py
 
 
 def replay_graphs(
-    graphs: Sequence[TracedGraph], process: str = "", *, python: str = sys.executable
+    graphs: Iterable[tuple[str, TracedGraph]], *, python: str = sys.executable
 ) -> Iterator[JobReplay]:
-    """Yield what became of each graph of a process when PyTorch of `python` compiled it again.
-    Equal graphs are compiled once.
+    """Yield what became of each graph, given with the name of its process, when PyTorch of `python`
+    compiled it again. Equal graphs, such as those of several ranks, are compiled once.
     """
     known: dict[tuple[str, str], Mapping[str, Any]] = {}
     with _Compiler(python) as compiler:
-        for graph in graphs:
+        for process, graph in graphs:
             key = graph.question.to_json(), graph.refusal
             if key not in known:
                 known[key] = {"cause": graph.refusal} if graph.refusal else compiler.ask(key[0])
