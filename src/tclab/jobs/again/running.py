@@ -27,7 +27,7 @@ _CHILD = "tclab.capturing.runnable"
 #: Seconds for PyTorch to start, and for each graph.
 _START_SECONDS, _GRAPH_SECONDS = 120, 240
 #: The most processes at work, and the questions for which one more starts.
-_MOST_PROCESSES, _ENOUGH_QUESTIONS = 8, 8
+_MOST_PROCESSES, _ENOUGH_QUESTIONS = 8, 32
 _NOT_STARTED = "PyTorch and Triton did not start, or tclab does not know this PyTorch"
 
 
