@@ -3,11 +3,12 @@
     python -m benchmarks.replay make FOLDER [--target h200] [NAME …]
     python -m benchmarks.replay read FOLDER … [--python PATH] [--plant]
 
-`make` compiles the catalogue's functions, each in its turn, with PyTorch's trace written to FOLDER:
-for this CPU, or for a target. The kernels are not built, and no function is run. `read` compiles
-each graph of the traces again and prints a row for each graph that is not the same as in the trace,
-then the counts. With ``--plant`` it changes an operator in each graph first, so that a graph whose
-kernels all stay the same is a fault of the comparison.
+`make` compiles the catalogue's functions, and with a NAME such as ``bert_base`` or
+``unet_training`` a model of it, with PyTorch's trace written to FOLDER: for this CPU, or for a
+target. The kernels are not built. `read` compiles each graph of the traces again and prints a row
+for each graph that is not the same as in the trace, then the counts, and Inductor's seconds in the
+traces beside those of the second compile. With ``--plant`` it changes an operator in each graph
+first, so that a graph whose kernels all stay the same is a fault of the comparison.
 """
 
 from __future__ import annotations
@@ -20,16 +21,21 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+from tclab.capturing.trace.names import ChromeEvent
 from tclab.capturing.trace.records import read_log
 from tclab.jobs import inputs
 from tclab.jobs.again.graphs import RECORDS, TracedGraph, find_graphs
 from tclab.jobs.again.running import replay_graphs
 from tclab.jobs.again.verdicts import DIFFERS, SAME
 from tclab.model import JobReplay
+from tclab.workshop.catalog import Example
 
 _FAMILIES = ("indexing", "pointwise", "products", "reductions")
+#: Where Inductor begins and ends with a graph, in the events for Chrome's trace viewer.
+_INDUCTOR = "inductor_compile"
 #: An operator → the one that is planted in its place. Both take the same arguments.
 _PLANTED = {
     "aten.add.Tensor": "aten.sub.Tensor",
@@ -43,8 +49,8 @@ _PLANTED = {
 
 
 def make(folder: Path, target: str, names: Sequence[str]) -> None:
-    """Write a trace of each family, in a process of its own."""
-    for family in [name for name in _FAMILIES if not names or name in names]:
+    """Write a trace of each family or model, in a process of its own."""
+    for family in names or _FAMILIES:
         out = folder / family
         out.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "benchmarks.replay", "compile", str(out), family]
@@ -52,41 +58,71 @@ def make(folder: Path, target: str, names: Sequence[str]) -> None:
         subprocess.run([*command, "--target", target], env=environment, check=False)
 
 
-def compile_family(family: str, target: str) -> None:
-    """Compile the functions of a family, for a target or for this CPU if it is ''."""
+def find_examples(name: str) -> Iterator[Example]:
+    """Yield the functions of a family, or the model with this name."""
+    from tclab.workshop.catalog import examples
+    from tclab.workshop.catalog.models import torch_models, whole
+
+    plain = name.removesuffix("_training")
+    if name in _FAMILIES:
+        yield from (each for each in examples().values() if each.family == name)
+    elif plain in whole.MODELS:
+        yield Example(name, whole.MODELS[plain], plain != name)
+    else:
+        build = getattr(torch_models, name)
+        yield Example(name, lambda: build("cpu", batch=2).call(), plain != name)
+
+
+def compile_examples(name: str, target: str) -> None:
+    """Compile the functions of a family or a model, for a target or for this CPU if it is ''."""
     import torch
+
+    for example in find_examples(name):
+        torch.compiler.reset()
+        try:
+            _compile(example, target)
+        except Exception as error:
+            if "cannot run here" not in str(error):
+                line = str(error).splitlines()[0][:120]
+                print(f"{example.name}: {type(error).__name__}: {line}")
+
+
+def _compile(example: Example, target: str) -> None:
+    import torch
+    from torch import nn
 
     from tclab.capturing.backward import run_backward
     from tclab.capturing.target import capture, inductor
     from tclab.capturing.target.timing.variants import Wrappers
-    from tclab.workshop.catalog import examples
 
-    for name, example in examples().items():
-        if example.family != family:
-            continue
-        torch.compiler.reset()
-        fn, arguments = example.make()
-        options = dict(example.options)
-        try:
-            if target:
-                asked = {"options": options, "assume": {"pad": "no"}, "backward": example.backward}
-                capture.capture_for(fn, target, [(arguments, {})], **asked)
-                continue
-            with inductor.stopping_after_code(Wrappers()), inductor.patching_settings(True):
-                result = torch.compile(fn, **options)(*arguments)
-                if example.backward:
-                    run_backward(result)
-        except Exception as error:
-            if "cannot run here" not in str(error):
-                print(f"{name}: {type(error).__name__}: {str(error).splitlines()[0][:120]}")
+    fn, arguments = example.make()
+    options = dict(example.options)
+    if example.backward and isinstance(fn, nn.Module):
+        fn.train().requires_grad_(True)
+    if target:
+        asked = {"options": options, "assume": {"pad": "no"}, "backward": example.backward}
+        capture.capture_for(fn, target, [(arguments, {})], **asked)
+        return
+    with inductor.stopping_after_code(Wrappers()), inductor.patching_settings(True):
+        result = torch.compile(fn, **options)(*arguments)
+        if example.backward:
+            run_backward(result)
 
 
-def read_graphs(folder: Path) -> Iterator[tuple[str, list[TracedGraph]]]:
-    """Yield the graphs of each trace in a folder."""
+def read_graphs(folder: Path) -> Iterator[tuple[str, list[TracedGraph], float]]:
+    """Yield the graphs of each trace in a folder, and the seconds that Inductor took for them."""
     for file in inputs.find_inputs(folder):
         text = file.text()
         if inputs.detect_kind(text) == "trace":
-            yield file.name, [*find_graphs(read_log(text, also=RECORDS).trace)]
+            moments: list[float] = []
+            trace = read_log(text, also=RECORDS, on_phase=partial(_add_moment, moments)).trace
+            yield file.name, [*find_graphs(trace)], sum(moments)
+
+
+def _add_moment(moments: list[float], event: ChromeEvent) -> None:
+    """Add the seconds of an end, less those of a beginning."""
+    if event["name"] == _INDUCTOR and event["ph"] in ("B", "E"):
+        moments.append(event["ts"] / 1e6 * (1 if event["ph"] == "E" else -1))
 
 
 def plant(graph: TracedGraph) -> TracedGraph:
@@ -103,13 +139,18 @@ def plant(graph: TracedGraph) -> TracedGraph:
 def read(folders: Sequence[Path], python: str, planted: bool) -> None:
     """Compile each graph of the traces again, and print what is not the same, and the counts."""
     counts: Counter[str] = Counter()
+    before = after = 0.0
     for folder in folders:
-        for name, traced in read_graphs(folder):
+        for name, traced, seconds in read_graphs(folder):
+            before += seconds
             changed = [each for each in map(plant, traced) if each.code]
-            for replay in replay_graphs(changed if planted else traced, python=python):
+            graphs = [("", each) for each in (changed if planted else traced)]
+            for replay in replay_graphs(graphs, python=python):
                 counts.update(_count(replay, f"{folder.name}/{name[:24]}"))
+                after += replay.seconds
     for key in sorted(counts):
         print(f"{counts[key]:6d} {key}")
+    print(f"{before:6.1f} s of Inductor in the traces, {after:.1f} s compiled again")
 
 
 def _count(replay: JobReplay, place: str) -> Iterator[str]:
@@ -143,7 +184,7 @@ def main() -> None:
     if asked.command == "make":
         make(Path(first), asked.target, rest)
     elif asked.command == "compile":
-        compile_family(rest[0], asked.target)
+        compile_examples(rest[0], asked.target)
     else:
         read([Path(each) for each in asked.folders], asked.python, asked.plant)
 

@@ -66,6 +66,11 @@ def verdicts(replayed: JobReplay) -> Iterator[str]:
     return (kernel.verdict for kernel in replayed.kernels)
 
 
+def replay_one(graph: TracedGraph) -> JobReplay:
+    (replayed,) = running.replay_graphs([("", graph)])
+    return replayed
+
+
 def test_each_kernel_is_the_one_of_the_job(job: Job) -> None:
     asked = [(each.direction, each.target) for each in job.replays]
     assert asked == [("forward", "h200"), ("backward", "h200"), ("forward", ""), ("backward", "")]
@@ -80,7 +85,7 @@ def test_a_planted_operator_differs(graphs: list[TracedGraph], old: str) -> None
     text = forward.question.runnable
     assert old in text
     changed = replace(forward.question, runnable=text.replace(old, PLANTED[old], 1))
-    (replayed,) = running.replay_graphs([replace(forward, question=changed)])
+    replayed = replay_one(replace(forward, question=changed))
     found = [kernel for kernel in replayed.kernels if kernel.verdict == DIFFERS and kernel.name]
     assert found and all("compiled again" in kernel.difference for kernel in found)
 
@@ -106,7 +111,7 @@ def test_the_page_and_the_text_say_it(job: Job) -> None:
 
 def test_another_version_is_named(graphs: list[TracedGraph]) -> None:
     """No kernel is called the same without a word that another PyTorch compiled it."""
-    (replayed,) = running.replay_graphs([replace(graphs[0], torch="2.9.0")])
+    replayed = replay_one(replace(graphs[0], torch="2.9.0"))
     assert replayed.kernels
     assert all("instead of 2.9" in each for each in verdicts(replayed))
     assert "instead of 2.9" in str(replays.table([replayed]).rows)
@@ -121,7 +126,7 @@ def test_a_hostile_graph_is_refused_by_name(graphs: list[TracedGraph], tmp_path:
     mark = tmp_path / "mark"
     text = graphs[0].question.runnable.replace("import os", f"import os\nopen({str(mark)!r}, 'w')")
     question = replace(graphs[0].question, runnable=text)
-    (replayed,) = running.replay_graphs([replace(graphs[0], question=question)])
+    replayed = replay_one(replace(graphs[0], question=question))
     assert not replayed.kernels and "no graph of Inductor's has it" in replayed.cause
     assert "fx_graph_runnable, line" in replayed.cause and not mark.exists()
 
@@ -130,5 +135,5 @@ def test_a_graph_that_takes_too_long_is_given_up(
     graphs: list[TracedGraph], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(running, "_GRAPH_SECONDS", 0.01)
-    (replayed,) = running.replay_graphs(graphs[:1])
+    replayed = replay_one(graphs[0])
     assert "took more than 0 seconds" in replayed.cause

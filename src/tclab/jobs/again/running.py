@@ -1,4 +1,4 @@
-"""Ask a process of its own to compile graphs again, each within limits of time and memory."""
+"""Ask processes of their own to compile graphs again, each within limits of time and memory."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
+from queue import SimpleQueue
 from types import TracebackType
 from typing import Any
 
@@ -19,30 +21,61 @@ from tclab.jobs.again.graphs import TracedGraph
 from tclab.jobs.again.verdicts import compare_codes
 from tclab.jobs.child import make_folders
 from tclab.model import UNREADABLE, JobReplay, JobReplayKernel
+from tclab.system.machine import count_cores
 
 _CHILD = "tclab.capturing.runnable"
 #: Seconds for PyTorch to start, and for each graph.
 _START_SECONDS, _GRAPH_SECONDS = 120, 240
+#: The most processes at work, and the questions for which one more starts.
+_MOST_PROCESSES, _ENOUGH_QUESTIONS = 8, 32
 _NOT_STARTED = "PyTorch and Triton did not start, or tclab does not know this PyTorch"
 
 
 def replay_graphs(
-    graphs: Sequence[TracedGraph], process: str = "", *, python: str = sys.executable
+    graphs: Iterable[tuple[str, TracedGraph]], *, python: str = sys.executable
 ) -> Iterator[JobReplay]:
-    """Yield what became of each graph of a process when PyTorch of `python` compiled it again.
-    Equal graphs are compiled once.
+    """Yield what became of each graph, given with the name of its process, when PyTorch of `python`
+    compiled it again. Equal graphs, such as those of several ranks, are compiled once.
     """
-    known: dict[tuple[str, str], Mapping[str, Any]] = {}
-    with _Compiler(python) as compiler:
-        for graph in graphs:
-            key = graph.question.to_json(), graph.refusal
-            if key not in known:
-                known[key] = {"cause": graph.refusal} if graph.refusal else compiler.ask(key[0])
-            yield _judge(graph, process, known[key], compiler.torch)
+    listed = [*graphs]
+    questions = dict.fromkeys(each.question.to_json() for _, each in listed if not each.refusal)
+    with closing(_ask(list(questions), python)) as answers:
+        known: dict[str, Mapping[str, Any]] = {}
+        for process, graph in listed:
+            question = graph.question.to_json()
+            while not graph.refusal and question not in known:
+                known.update([next(answers)])
+            yield _judge(graph, process, {"cause": graph.refusal, **known.get(question, {})})
 
 
-def _judge(graph: TracedGraph, process: str, answer: Mapping[str, Any], torch: str) -> JobReplay:
-    code = answer.get("code")
+def _ask(
+    questions: Sequence[str], python: str
+) -> Generator[tuple[str, Mapping[str, Any]], None, None]:
+    """Yield each question with its answer, in order. Several processes work on them where there are
+    many, since each takes seconds to start.
+    """
+    count = min(count_cores(), _MOST_PROCESSES, 1 + len(questions) // _ENOUGH_QUESTIONS)
+    pool = ThreadPoolExecutor(count)
+    with ExitStack() as stack:
+        stack.callback(pool.shutdown)
+        free: SimpleQueue[_Compiler] = SimpleQueue()
+        for _ in range(count):
+            free.put(stack.enter_context(_Compiler(python)))
+
+        def ask(question: str) -> Mapping[str, Any]:
+            compiler = free.get()
+            try:
+                return compiler.ask(question)
+            finally:
+                free.put(compiler)
+
+        # an interrupt drops the questions first, ends the processes, and then waits for the threads
+        stack.callback(pool.shutdown, wait=False, cancel_futures=True)
+        yield from zip(questions, pool.map(ask, questions))
+
+
+def _judge(graph: TracedGraph, process: str, answer: Mapping[str, Any]) -> JobReplay:
+    code, torch = answer.get("code"), str(answer.get("torch") or "")
     cause = "" if code else str(answer.get("cause") or "Inductor wrote no code for it")
     place = str(answer.get("place") or "")
     return JobReplay(
@@ -101,7 +134,7 @@ class _Compiler:
             self.torch, self._fails = started or self.torch, not started
             if self._fails:
                 return {"cause": _NOT_STARTED}
-        return self._exchange(question, _GRAPH_SECONDS)
+        return {**self._exchange(question, _GRAPH_SECONDS), "torch": self.torch}
 
     def _start(self) -> Mapping[str, Any]:
         work, variables = make_folders(self._folder.name)

@@ -26,7 +26,10 @@ def replay_all(
     if unknown := [each for each in wanted if each not in ids]:
         step = f"the traces have {', '.join(dict.fromkeys(ids))}"
         raise BadRequest(place, f"no graph of Inductor's in the compile {unknown[0]}", step)
-    for process in processes:
-        graphs = [each for each in process.traced if not wanted or each.compile_id in wanted]
-        if graphs:
-            yield from replay_graphs(graphs, process.process.name, python=python)
+    graphs = (
+        (process.process.name, graph)
+        for process in processes
+        for graph in process.traced
+        if not wanted or graph.compile_id in wanted
+    )
+    yield from replay_graphs(graphs, python=python)
