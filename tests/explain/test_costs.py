@@ -95,6 +95,13 @@ def test_launches_and_library_calls_are_counted_apart() -> None:
     assert replayed and replayed.launches == costs.training
 
 
+def test_a_kernel_for_the_cpu_is_not_launched_but_of_unknown_cost() -> None:
+    on_cpu = replace(LARGE, name="cpp_fused", language="cpp")
+    alone, both = call_cost([GPU], [LARGE], H200), call_cost([GPU], [LARGE, on_cpu], H200)
+    assert alone and both and (both.kernels, both.unknown) == (1, 1)
+    assert both.launches == alone.launches
+
+
 def test_nothing_is_known_of_a_cpu_or_an_unknown_device() -> None:
     assert call_cost([Chain(panes=(Kernel(device="cpu", stage="cpp"),))], [LARGE], H200) is None
     assert call_cost([GPU], [LARGE], None) is None

@@ -194,9 +194,13 @@ class FirstCall:
         return [(row, found) for row, found in floors if found is not None]
 
     def count_launches(self, *, library: bool) -> int:
-        """Return the number of library calls, or of launches of generated kernels."""
+        """Return the number of library calls, or of the GPU's launches of generated kernels. A C++
+        kernel for tensors of the CPU is not launched on the GPU.
+        """
         return sum(
-            row.runs * row.times for row in self.rows if (row.category == "extern") == library
+            row.runs * row.times
+            for row in self.rows
+            if (row.category == "extern") == library and row.language != "cpp"
         )
 
     def launch_seconds(self, *, cuda_graphs: bool) -> float:
