@@ -19,6 +19,7 @@ import torch._inductor
 
 import tclab
 from tclab import targets
+from tclab.cli.report_file import FORMATS
 from tclab.model import Report
 
 MODEL = """\
@@ -93,7 +94,8 @@ assert "gfx942" in amdgcn.code and "_store_dword" in amdgcn.code and "s_endpgm" 
 # claim: its-lines-are-linked
 assert len(amdgcn.links) > 50
 # claim: each-form-says-so
-assert len(made["texts"]) == 4 and all(LABEL in text for text in made["texts"].values())
+assert made["texts"].keys() == FORMATS.keys()
+assert all(LABEL in text for text in made["texts"].values())
 # claim: attention-is-refused
 assert "the rules for AMD's GPUs are not known here" in made["refused"]
 

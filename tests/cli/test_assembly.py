@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tclab.model import Chain, Listing, Problem, Report
+from tclab.model import Chain, Listing, Problem, Provenance, Report
 from tclab.render.report import assembly
 
 ROOT = Path(__file__).parents[2]
@@ -78,6 +78,12 @@ def test_ptx_where_there_is_no_sass_and_what_is_missing() -> None:
     assert "\t.loc 1 9 0\n\tadd.f32" in text and ".loc 1 3" not in text
     assert "# missing: " in text and "add.f32" not in assembly.text(report(PYTHON, ptx, SASS))
     assert "# no kernel" in assembly.text(report(PYTHON))
+
+
+def test_the_head_says_what_the_code_is_for() -> None:
+    made_by = Provenance("2.13.0", "", "3.11", "a CPU", "Linux", "2026-11-29")
+    text = assembly.text(report(PYTHON, SASS, provenance=made_by, target="a GPU\nof AMD's"))
+    assert text.startswith("# f\n# code for a GPU of AMD's\n# PyTorch 2.13.0")
 
 
 def run_wrapper(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:

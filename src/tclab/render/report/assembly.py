@@ -10,7 +10,7 @@ from itertools import groupby
 
 from tclab.model import Chain, Listing, Report
 from tclab.render.closure import Index
-from tclab.render.escape import clean
+from tclab.render.escape import clean, one_line
 from tclab.render.report import words
 
 #: Of the stages of GPU kernels, the one nearest to the machine that the report has.
@@ -25,11 +25,13 @@ _Place = tuple[str, int]
 def text(report: Report) -> str:
     """Return the instructions of all kernels, each run of them below a ``.loc`` for each line that
     it came from (a program that keeps one line keeps the last), or for line 0 where none is known.
-    What the report lacks is said in comments at the top.
+    Comments at the top say what the code is for, what made it, and what the report lacks.
     """
     numbers: dict[str, int] = {}
     body = [line for chain in report.chains for line in _lines(chain, numbers)]
-    head = [f"# {report.title}", *(f"# missing: {gap}" for gap, _ in words.gaps(report))]
+    made_by = (f"# {one_line(text)}" for text in words.provenance_texts(report))
+    missing = (f"# missing: {gap}" for gap, _ in words.gaps(report))
+    head = [f"# {report.title}", *made_by, *missing]
     if not body:
         head.append("# no kernel was taken down to instructions")
     files = [f'\t.file {number} "{file}"' for file, number in numbers.items()]
