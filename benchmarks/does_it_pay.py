@@ -22,7 +22,7 @@ from typing import Any
 
 from benchmarks.floors import describe_environment
 from benchmarks.floors_cases import CASES, MODELS, Case, make_catalog_model, make_whole_model
-from tclab.model import DEFAULT, EAGER, GRAPHS
+from tclab.model import DEFAULT, EAGER, GRAPHS, encode
 from tclab.system import machine
 
 #: Models at a batch that keeps the GPU busy. The others of `MODELS` wait for launches.
@@ -184,7 +184,7 @@ def _measure_case(
                 row[mode.mode] = {
                     "seconds": mode.median,
                     "host_share": mode.host_share,
-                    "memory": mode.memory and vars(mode.memory),
+                    "memory": encode(mode.memory),
                     "first": mode.first,
                     "verdict": "" if mode.mode == EAGER else found.verdict(mode),
                 }
