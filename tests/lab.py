@@ -20,7 +20,7 @@ SRC = Path(__file__).resolve().parents[1] / "src"
 
 def know_cpu(cache: Path) -> None:
     """Put what was compiled to try this CPU into a new cache of runs."""
-    cache.mkdir(parents=True)
+    cache.mkdir(parents=True, exist_ok=True)
     unfinished.remove_unless_compiled_by(toolchain.compiler(), cache)
     inductor_cache.copy_cpu_trials(cache / "inductor")
 
