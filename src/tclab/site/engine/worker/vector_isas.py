@@ -33,7 +33,6 @@ def run_tests_in_forks() -> Iterator[None]:
 
 
 def _test_in_fork(isa: Any) -> int:
-
     me = os.getpid()
     pid = os.fork()
     if pid:
