@@ -276,4 +276,5 @@ $(INSTALLED): pyproject.toml .ci/constraints.txt
 	if [ "$$(uname -s)" = Linux ]; then \
 	  $(BIN)/python -m pip install --quiet triton==$(TRITON); fi; \
 	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt --group dev --editable '.[labs,dask]'; \
+	$(BIN)/python -m compileall -q src; \
 	touch $(INSTALLED)

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from tclab.site.engine import variables
+from tclab.site.store.local_runs import Store
+from tclab.system import inductor_cache
 
 from .lab import Lab
 
@@ -25,6 +27,13 @@ COVERAGE = {"COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG"}
 
 # A shell has what it starts in the background ignore Ctrl-C, and what that starts. Tests send one.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Spare all tests the trials of the CPU that snippets have made, before any worker starts."""
+    if not hasattr(config, "workerinput"):
+        cache = Store.of_project(TESTS.parent).cache
+        inductor_cache.copy_cpu_trials(inductor_cache.folder(), cache / "inductor")
 
 
 @pytest.fixture(autouse=True)

@@ -10,11 +10,19 @@ from pathlib import Path
 
 from tclab.model import Run, Snippet
 from tclab.site import snippets
-from tclab.site.engine import events, schedule
+from tclab.site.engine import events, schedule, unfinished
 from tclab.site.engine.plan import Plan
 from tclab.site.store.local_runs import Store
+from tclab.system import inductor_cache, toolchain
 
 SRC = Path(__file__).resolve().parents[1] / "src"
+
+
+def know_cpu(cache: Path) -> None:
+    """Put what was compiled to try this CPU into a new cache of runs."""
+    cache.mkdir(parents=True, exist_ok=True)
+    unfinished.remove_unless_compiled_by(toolchain.compiler(), cache)
+    inductor_cache.copy_cpu_trials(cache / "inductor")
 
 
 class Lab:

@@ -78,6 +78,7 @@ LIBRARY: dict[str, set[str]] = {
     "tclab.system.surroundings": set(),
     "tclab.system.project": {"tclab.errors"},
     "tclab.system.paths": {"tclab.errors"},
+    "tclab.system.inductor_cache": set(),
     "tclab.system.settings": {"tclab.text.scrub"},
     "tclab.system.installed": {"tclab.system.imports"},
     "tclab.system.toolchain": {"tclab.text.scrub"},
@@ -128,11 +129,13 @@ LIBRARY: dict[str, set[str]] = {
     "tclab.compare.page": {"tclab.compare", "tclab.render"},
     "tclab.advisories": {"tclab.model"},
     "tclab.findings": {"tclab.compare", "tclab.text.user_lines"},
-    "tclab.jobs": {"tclab.findings", "tclab.capturing.runnable"},
+    "tclab.jobs": {
+        *("tclab.findings", "tclab.capturing.runnable", "tclab.system.inductor_cache"),
+    },
     "tclab.explain": {
         *("tclab.advisories", "tclab.findings"),
         *("tclab.compare", "tclab.system.files", "tclab.system.machine", "tclab.targets"),
-        *("tclab.system.threads", "tclab.system.processes"),
+        *("tclab.system.threads", "tclab.system.processes", "tclab.system.inductor_cache"),
     },
     "tclab.upgrade": {"tclab.explain", "tclab.system.paths", "tclab.compare.page"},
     "tclab.fixture": {"tclab.compare.page", "tclab.explain"},
@@ -166,7 +169,7 @@ SITE: dict[str, set[str]] = {
     },
     "tclab.site.engine": {
         *("tclab.site.store", "tclab.site.engine.worker"),
-        *("tclab.system.machine", "tclab.system.paths"),
+        *("tclab.system.machine", "tclab.system.paths", "tclab.system.inductor_cache"),
     },
     "tclab.site.remote": {"tclab.site.engine", "tclab.system.settings"},
     "tclab.site.engine.bare": {"tclab.site.remote"},
@@ -189,6 +192,7 @@ WORKSHOP: dict[str, set[str]] = {
     "tclab.workshop.bench": {
         *("tclab.capturing.torch_private", "tclab.system.machine", "tclab.text.scrub"),
         *("tclab.workshop.catalog", "tclab.site.store", "tclab.display", "tclab.site.remote"),
+        "tclab.system.inductor_cache",
     },
     "tclab.workshop.versions": {"tclab.site.versions", "tclab.workshop.catalog"},
     "tclab.workshop.cli": {"tclab.workshop.bench", "tclab.workshop.verify", "tclab.site.cli"},

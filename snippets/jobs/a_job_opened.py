@@ -15,6 +15,7 @@ from pathlib import Path
 import tclab
 from tclab.jobs import open_job
 from tclab.render.job import tables
+from tclab.system.inductor_cache import copy_cpu_trials
 
 PROGRAM = """
 import sys
@@ -38,6 +39,7 @@ CACHES = ("TORCHINDUCTOR_FX_GRAPH_CACHE", "TORCHINDUCTOR_AUTOGRAD_CACHE")
 with tempfile.TemporaryDirectory() as folder:
     program = Path(folder, "score.py")
     program.write_text(PROGRAM)
+    copy_cpu_trials(f"{folder}/cache")
     for run in ("fused", "apart"):
         variables = {"TORCH_TRACE": f"{folder}/{run}", "TORCHINDUCTOR_CACHE_DIR": f"{folder}/cache"}
         variables |= dict.fromkeys(CACHES, "1")

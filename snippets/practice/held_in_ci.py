@@ -1,16 +1,19 @@
 """A model whose compile a test holds, and three edits: what fails, and what it says.
 
 pytest runs in a process of its own, once before any file is there, once to write it, and once for
-each edit. The kernels are those of an H200, which is not here.
+each edit. The kernels are those of an H200, which is not here. The processes are forks, since an
+import of PyTorch takes seconds.
 """
 # tclab: needs=triton timeout=400
 
+import multiprocessing
 import os
 import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import pytest
 
 import tclab
 
@@ -61,16 +64,24 @@ PLUGIN = (
     "-W",
     "ignore",
 )
-paths = [str(folder), str(Path(tclab.__file__).parents[1])]
-variables = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+
+
+def child(words):
+    os.dup2(os.open(folder / "printed", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 1)
+    sys.stdout = os.fdopen(1, "w")
+    os.chdir(folder)
+    sys.path.insert(0, str(folder))
+    pytest.main([*PLUGIN, *words])
+    sys.stdout.flush()
 
 
 def ran(model, *words):
     """What pytest prints of the model, and the tests that fail."""
     (folder / "mypkg" / "model.py").write_text(model)
-    command = [sys.executable, "-m", "pytest", *PLUGIN, *words]
-    done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True)
-    text = re.sub(r"\S*/mypkg/", "mypkg/", done.stdout)
+    process = multiprocessing.get_context("fork").Process(target=child, args=(words,))
+    process.start()
+    process.join()
+    text = re.sub(r"\S*/mypkg/", "mypkg/", (folder / "printed").read_text())
     return text, re.findall(r"^FAILED test_model\.py::(\w+)", text, re.MULTILINE)
 
 

@@ -7,9 +7,6 @@ import json
 import sys
 
 import torch
-import torch._inductor.config  # torch does not import it by itself
-
-torch._inductor.config.cpp_cache_precompile_headers = False  # faster where there is one file only
 
 
 def f(x):

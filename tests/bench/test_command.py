@@ -15,8 +15,7 @@ SRC = Path(__file__).resolve().parents[2] / "src"
 
 
 def bench(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    quick = {"OMP_NUM_THREADS": "1", "TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS": "0"}
-    environment = {**os.environ, "PYTHONPATH": str(SRC), **quick, **variables}
+    environment = {**os.environ, "PYTHONPATH": str(SRC), "OMP_NUM_THREADS": "1", **variables}
     command = [sys.executable, "-m", "tclab", "bench", "--device", "cpu", "--scale", "tiny"]
     return subprocess.run(
         [*command, *arguments],

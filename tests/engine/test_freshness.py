@@ -18,6 +18,7 @@ from tclab.errors import RecordingError
 from tclab.site.engine import job
 from tclab.site.store import checksums
 from tclab.system import installed
+from tests.lab import know_cpu
 
 SRC = Path(__file__).resolve().parents[2] / "src"
 
@@ -175,6 +176,7 @@ def test_the_choices_that_a_capture_for_a_target_asked_for_count(copy: Copy):
     )
     for name, target in (("h200", ", target='h200'"), ("a100", ", target='a100'"), ("here", "")):
         copy.write(f"{name}.py", capture.format(target))
+    know_cpu(copy.project / ".tclab/cache")
     copy.python("-m", "tclab", "run", "t/h200", "t/a100", "t/here")
     assert copy.states() == {"t/a100": "fresh", "t/h200": "fresh", "t/here": "fresh"}
     choices.write_text(choices.read_text().replace("2026", "2027"))

@@ -18,6 +18,7 @@ from tclab.cli.command import tclab
 from tclab.compare.changes import compare_snapshots
 from tclab.jobs import open_job
 from tclab.model import Job, Kernel, decode
+from tclab.system import inductor_cache
 from tests.jobs import job_files
 
 #: What only PyTorch can count of a kernel.
@@ -153,6 +154,7 @@ def test_a_job_names_its_own_lines(traced: Traced) -> None:
 
 def test_a_missed_cache_names_the_setting(tmp_path: Path) -> None:
     cache = str(tmp_path / "cache")
+    inductor_cache.copy_cpu_trials(cache)
     for name, value in (("first", "yes"), ("second", "no")):
         job_files.run(
             tmp_path, job_files.CACHED, value, trace=f"traces/{name}", TORCHINDUCTOR_CACHE_DIR=cache

@@ -10,7 +10,7 @@ import pytest
 from tclab.model import Claim, Failure, Provenance, Run
 from tclab.site.snippets import flips
 from tclab.workshop.versions import shadow
-from tests.lab import Lab
+from tests.lab import Lab, know_cpu
 
 pytestmark = pytest.mark.snippet
 
@@ -85,6 +85,7 @@ def test_with_inductor_what_flips_is_found(lab: Lab) -> None:
     planted = [lab.write("t/counted", COUNTED), lab.write("t/other", "# claim: a\nassert __name__")]
     made = shadow.Shadow(flips.INDUCTOR, lab.root, lab.root / "shadow")
     assert [snippet.name for snippet in made.select(planted)] == ["t/counted"]
+    know_cpu(made.store / "cache")
     runs = made.run(planted, 1)
     found = shadow.map_flips(runs["t/counted"])
     assert sorted(found) == ["t/counted#no-autograd-of-its-own", "t/counted#two"], runs
@@ -94,7 +95,9 @@ def test_with_inductor_what_flips_is_found(lab: Lab) -> None:
 def test_over_filled_caches_what_flips_is_found(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     planted = [lab.write("t/cached", CACHED), lab.write("t/timed", TIMED)]
     monkeypatch.setattr(shadow.schedule, "should_warm", lambda snippets: True)
-    runs = shadow.Shadow(flips.CACHES, lab.root, lab.root / "shadow").run(planted, 1)
+    made = shadow.Shadow(flips.CACHES, lab.root, lab.root / "shadow")
+    know_cpu(made.store / "cache")
+    runs = made.run(planted, 1)
     assert list(shadow.map_flips(runs["t/cached"])) == ["t/cached#missed"], runs
     assert list(shadow.map_flips(runs["t/timed"])) == ["t/timed#missed"], runs
 

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tclab.errors import BadRequest
+from tclab.system import inductor_cache
 
 _SRC = Path(__file__).resolve().parents[2]
 
@@ -22,16 +23,17 @@ def require_compiler(place: str, option: str) -> None:
 
 
 def make_folders(folder: str) -> tuple[str, dict[str, str]]:
-    """Make the working folder and the temporary folder of a child below `folder`. Return the first
-    one, and the environment variables that the child needs beside its own.
+    """Make a child's working folder, temporary folder and cache without kernels below `folder`.
+    Return the first one, and the environment variables that the child needs beside its own.
     """
     work, temporary = f"{folder}/work", f"{folder}/tmp"
     for each in (work, temporary):
         os.makedirs(each, exist_ok=True)
+    inductor_cache.copy_cpu_trials(f"{folder}/inductor")
     # a relative part would be the working folder, or a folder in it
     parts = filter(os.path.isabs, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     return work, {
-        "TORCHINDUCTOR_CACHE_DIR": f"{folder}/inductor",
+        inductor_cache.VARIABLE: f"{folder}/inductor",
         "TRITON_CACHE_DIR": f"{folder}/triton",
         "TMPDIR": temporary,
         "PYTHONPATH": os.pathsep.join([str(_SRC), *parts]),

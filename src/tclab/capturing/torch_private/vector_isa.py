@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -16,7 +15,6 @@ NAMES = (
     Private("torch._inductor.cpu_vec_isa", "supported_vec_isa_list", "what Inductor may try"),
     Private("torch._inductor", "codecache", "compiles the file that tries one"),
     Private("torch._inductor.cpu_vec_isa", "x86_isa_checker", "what the CPU has"),
-    Private("torch._inductor.codecache", "write", "says where that file lies"),
     Private("torch._inductor.cpu_vec_isa", "VecISA.check_build", "compiles and loads that file"),
     Private("torch._dynamo.utils", "dynamo_timed", "an event of its own in the times"),
 )
@@ -32,25 +30,6 @@ def cpu_isas() -> list[Any]:
     return [
         isa for isa in cpu_vec_isa.supported_vec_isa_list if available.issuperset(str(isa).split())
     ]
-
-
-def try_isa(isa: Any) -> set[Path]:
-    """Let Inductor try an ISA; return the files that the trial leaves in Inductor's cache. A
-    process that finds these files needs no compiler.
-    """
-    from torch._inductor import codecache
-
-    sources: list[Path] = []
-    write = codecache.write
-
-    def write_and_note(*args: Any, **options: Any) -> tuple[str, str]:
-        key, path = write(*args, **options)
-        sources.append(Path(path))
-        return key, path
-
-    with mock.patch.object(codecache, "write", write_and_note):
-        bool(isa)
-    return {file for source in sources for file in source.parent.glob(f"{source.stem}.*")}
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Measure the reader's calls in eager and compiled. Each mode has a process of its own.
 
-The processes are prepared one after the other, each with an empty cache of kernels. Then they take
-turns, so that other work on the machine slows all of them alike.
+The processes are prepared one after the other, each with a cache that has no kernels. Then they
+take turns, so that other work on the machine slows all of them alike.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tclab.explain.measure.modes import MeasuredMode, list_modes, measure_modes
 from tclab.explain.measure.protocol import MeasureRequest, Prepared
 from tclab.explain.steps import OnStep, Step
 from tclab.model import GRAPHS, Measurement, PassProfile
+from tclab.system import inductor_cache
 
 if TYPE_CHECKING:
     from tclab.explain.request import ExplainRequest
@@ -67,7 +68,8 @@ def _prepare_mode(
     the environment of its process, which ends after the block.
     """
     with tempfile.TemporaryDirectory(prefix="tclab-measure-", ignore_cleanup_errors=True) as cache:
-        environment = {**settings, "TORCHINDUCTOR_CACHE_DIR": cache}
+        environment = {**settings, inductor_cache.VARIABLE: cache}
+        inductor_cache.copy_cpu_trials(cache)
         process = ChildProcess("tclab.explain.measure.child", environment)
         try:
             wanted = MeasureRequest(os.getcwd(), request, mode, options)

@@ -5,11 +5,9 @@ finished run.
 from __future__ import annotations
 
 import contextlib
-import getpass
 import itertools
 import json
 import os
-import re
 import shutil
 import time
 from collections.abc import Sequence
@@ -20,7 +18,6 @@ from typing import cast
 from tclab.model import Artifact, Claim, Failure, Run, Snippet, Source, decode
 from tclab.site.engine import failures, unfinished, variables
 from tclab.site.engine.plan import Plan
-from tclab.site.engine.worker import vector_isas
 from tclab.site.engine.worker.protocol import (
     WRITTEN_FOLDERS,
     End,
@@ -31,7 +28,7 @@ from tclab.site.engine.worker.protocol import (
 from tclab.site.snippets import claims
 from tclab.site.store import dependencies, keys, sources
 from tclab.site.store.local_runs import Lock
-from tclab.system import imports, installed, machine, opened_files, paths, processes
+from tclab.system import imports, inductor_cache, installed, machine, opened_files, paths, processes
 from tclab.text.scrub import scrub, strip_terminal_codes
 
 _PAGE_BYTES = 4096  # bytes of a page, the smallest unit in which a file is stored
@@ -135,8 +132,8 @@ class Job:
         so that the tests need not compile.
         """
         own = variables.cache_folders(self.folder / "cache")
-        name = "TORCHINDUCTOR_CACHE_DIR"
-        vector_isas.copy_tests(variables.cache_folders(shared)[name], own[name])
+        name = inductor_cache.VARIABLE
+        inductor_cache.copy_cpu_trials(own[name], Path(variables.cache_folders(shared)[name]))
         return own
 
     # ------------------------------------------------------------------ run
@@ -249,11 +246,10 @@ def _share_headers(temporary: Path) -> None:
     PyTorch keeps these headers in ``torchinductor_<user>`` of the temporary folder, whatever the
     cache folder is, and building them takes longer than most compiles.
     """
-    with contextlib.suppress(OSError, KeyError):
-        name = "torchinductor_" + re.sub(r'[\\/:*?"<>|]', "_", getpass.getuser())
-        shared = Path(paths.set_temporary_folder()) / name
+    with contextlib.suppress(OSError):
+        shared = inductor_cache.default_folder(Path(paths.set_temporary_folder()))
         shared.mkdir(mode=0o700, exist_ok=True)
-        os.symlink(shared, temporary / name)
+        os.symlink(shared, temporary / shared.name)
 
 
 # --------------------------------------------------------------------------- files of the process

@@ -10,13 +10,9 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import struct
 from pathlib import Path
 
-_ELF64 = b"\x7fELF\x02"
-#: Positions in an ELF header: of the section table's offset (8 bytes), and of the size and the
-#: number of its entries (2 bytes each).
-_TABLE, _ENTRIES = 0x28, 0x3A
+from tclab.system.inductor_cache import is_complete
 
 
 def remove(cache: Path) -> None:
@@ -35,24 +31,7 @@ def remove_unless_compiled_by(compiler: str, cache: Path) -> None:
     with contextlib.suppress(OSError):
         if compiler and (not note.exists() or note.read_text(encoding="utf-8") != compiler):
             shutil.rmtree(cache / "inductor", ignore_errors=True)
-            shutil.rmtree(cache / "vector_isas", ignore_errors=True)
             note.write_text(compiler, encoding="utf-8")
-
-
-def is_complete(path: Path) -> bool:
-    """Return whether a file is complete: a 64-bit ELF library has all its sections; any other file
-    is not empty.
-    """
-    with path.open("rb") as file:
-        header = file.read(0x40)
-    if not header.startswith(_ELF64[: len(header)]) or not header:
-        return bool(header.strip(b"\0"))
-    if len(header) < 0x40:
-        return False
-    (table,) = struct.unpack_from("<Q", header, _TABLE)
-    size, number = struct.unpack_from("<HH", header, _ENTRIES)
-    end = int(table + size * number)
-    return table > 0 and end <= path.stat().st_size
 
 
 def _is_open(path: Path) -> bool:

@@ -19,6 +19,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from tclab.model import EAGER, is_steady
+from tclab.system import inductor_cache
 from tclab.text.scrub import scrub
 from tclab.workshop.bench.case import Case
 from tclab.workshop.bench.measured import device as devices
@@ -100,7 +101,9 @@ class PreparedCase:
         self.facts["held_bytes"] = devices.reserved_bytes(task.device)
 
     def _set_up(self, task: Task) -> None:
-        os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(task.cache, "inductor")
+        cache = os.path.join(task.cache, "inductor")
+        inductor_cache.copy_cpu_trials(cache)
+        os.environ[inductor_cache.VARIABLE] = cache
         os.environ["TRITON_CACHE_DIR"] = os.path.join(task.cache, "triton")
         torch.set_num_threads(task.threads)
         torch.set_float32_matmul_precision("high" if task.device == "cuda" else "highest")
