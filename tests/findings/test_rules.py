@@ -497,6 +497,13 @@ def test_a_break_ends_the_graphs_of_all_on_the_way_to_it() -> None:
     assert found.cost == Cost(1, "wait for the device a call", "counted")
 
 
+def test_the_error_of_an_operator_on_fake_tensors_is_in_the_finding() -> None:
+    text = "Dynamo failed to run FX node with fake tensors: call_function f(*()): got "
+    failed = replace(BREAK, explanation=f"{text}AttributeError('no shpe')")
+    (found,) = find(Evidence(breaks=Breaks(breaks=(failed,))))
+    assert found.what == "a reason [GB0001]: AttributeError('no shpe')"
+
+
 def test_equal_breaks_of_a_line_are_one_finding() -> None:
     (found,) = find(Evidence(breaks=Breaks(breaks=(BREAK, BREAK), graphs=3)))
     assert found.places == (LINE,) and found.actions == ("Do this.",)

@@ -160,3 +160,24 @@ def test_a_limit_on_files_is_reached_while_the_page_is_written(tmp_path: Path, l
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stderr and "next: " in done.stderr
     assert [each.name for each in tmp_path.iterdir()] == [LOG]
+
+
+def test_reading_a_job_imports_nothing_that_compiles(tmp_path: Path, log: str) -> None:
+    """Of a small trace, most of the time is that of imports."""
+    code = (
+        "import sys, pathlib\n"
+        "from tclab.cli.command import main\n"
+        "sys.argv = ['tclab', 'open', *sys.argv[1:]]\n"
+        "assert main() in (0, None)\n"
+        "print(*sorted(sys.modules))"
+    )
+    page = tmp_path / "page.html"
+    done = subprocess.run(
+        [sys.executable, "-c", code, log, "-o", str(page)],
+        capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(SRC)}, check=True,
+    )  # fmt: skip
+    imported = set(done.stdout.split())
+    assert page.exists() and "tclab.jobs.process" in imported
+    slow = {"torch", "tclab.targets", "tclab.jobs.machine_code", "concurrent.futures", "logging"}
+    assert not imported & slow
+    assert not [name for name in imported if name.startswith("tclab.jobs.again")]

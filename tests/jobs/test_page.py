@@ -36,7 +36,11 @@ def of_layers(number: int) -> JobProcess:
     """A process with so many layers that break alike and are compiled again alike."""
     lines = [layer(each) for each in range(1, number + 1)]
     stop = "Tensor.item()"
-    breaks = tuple(Break(stop, "GB0124", stop, location=each, stack=(each,)) for each in lines)
+    breaks = tuple(
+        Break(stop, "GB0124", stop, f'Computed at:\n    # File "{each.file}", line {each.line}',
+              location=each, stack=(each,))
+        for each in lines
+    )  # fmt: skip
     again = (Recompile(f"{each.line}/1", each.function, ("n == 3",), each) for each in lines)
     compiles = (
         JobCompile(f"{each.line}/{n}", each.function, each, seconds=1.0)

@@ -7,7 +7,6 @@ import importlib
 import importlib.util
 import linecache
 import os
-import re
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
@@ -19,6 +18,7 @@ from typing import Any
 
 from tclab.errors import BadRequest, ExplainError
 from tclab.explain.seeds import seeded
+from tclab.findings.breaks import FAKE_TENSOR_ERROR
 from tclab.text import user_lines
 from tclab.text.scrub import is_generated, scrub
 
@@ -195,10 +195,6 @@ def causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-# Explanation: Dynamo failed to run FX node with fake tensors: call_function f(): got TypeError('…')
-_FAKE_TENSOR_ERROR = re.compile(r"with fake tensors: .*: got (\w+\(.+\))$")
-
-
 def last_line(error: BaseException) -> str:
     """Return the last line of an error, ``ValueError: expected 8``, without this machine's paths.
     If the line ends with a colon, as in ``BackendCompilerFailed: backend='inductor' raised:``, the
@@ -207,7 +203,7 @@ def last_line(error: BaseException) -> str:
     text = "".join(traceback.format_exception_only(type(error), error))
     lines = [line.strip() for line in text.splitlines() if line.strip()] or [type(error).__name__]
     said = " ".join(lines[: 1 + lines[0].endswith(":")])
-    raised = next(filter(None, map(_FAKE_TENSOR_ERROR.search, lines[1:])), None)
+    raised = next(filter(None, map(FAKE_TENSOR_ERROR.search, lines[1:])), None)
     return scrub(f"{said}: {raised[1]}" if raised else said)[:400]
 
 

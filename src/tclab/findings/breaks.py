@@ -16,6 +16,8 @@ LIMIT = "GB0039"
 #: Types of breaks at which Python waits for a number that the device computes, such as the size of
 #: a result.
 _WAITS = re.compile(r"Data-dependent|Tensor\.item\(\)|data-dependent|Dynamic shape operator")
+# Explanation: Dynamo failed to run FX node with fake tensors: call_function f(): got TypeError('…')
+FAKE_TENSOR_ERROR = re.compile(r"with fake tensors: .*: got (\w+\(.+\))$")
 #: The most actions and lines in one finding.
 _MOST_ACTIONS, _MOST_PLACES = 2, 3
 
@@ -103,12 +105,14 @@ def select_lines(stack: Sequence[SourceLine]) -> list[SourceLine]:
 
 
 def break_reason(item: Break, place: SourceLine | None = None) -> str:
-    """Return the reason of a break with PyTorch's number, and with the break's line if that is not
-    `place`.
+    """Return the reason of a break with PyTorch's number, with the error that an operator raised on
+    fake tensors, and with the break's line if that is not `place`.
     """
+    raised = FAKE_TENSOR_ERROR.search(item.explanation)
+    error = f": {raised[1]}" if raised else ""
     number = f" [{item.gb_id}]" if item.gb_id else ""
     inner = f", in {item.location}" if place and item.location and place != item.location else ""
-    return f"{item.reason}{number}{inner}"
+    return f"{item.reason}{number}{error}{inner}"
 
 
 RULES = (find_breaks,)

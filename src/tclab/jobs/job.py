@@ -18,10 +18,7 @@ from tclab.capturing.trace.records import Log, read_log
 from tclab.compare.identity import failed_guards
 from tclab.findings.jobs import find_in_job
 from tclab.jobs import inputs, ranks
-from tclab.jobs.again.graphs import RECORDS
-from tclab.jobs.again.wanted import replay_all
 from tclab.jobs.caches import explain_misses
-from tclab.jobs.machine_code import compile_launched
 from tclab.jobs.names import shorten_names
 from tclab.jobs.process import ReadProcess, read_process
 from tclab.jobs.profile import read_configurations, read_kernels
@@ -100,7 +97,7 @@ def _read_input(file: inputs.Input, name: str, read: _InputsRead) -> None:
         kind = inputs.detect_kind(text)
         if kind == "trace":
             times, all_graphs = PhaseTimes(), read.snapshots or read.stages
-            also = frozenset() if read.replay is None else RECORDS
+            also = frozenset() if read.replay is None else _records_to_replay()
             log = read_log(text, all_graphs=all_graphs, also=also, on_phase=times.add)
             wanted = {"snapshot": read.snapshots, "stages": read.stages}
             wanted["sources"] = bool(read.kernels)
@@ -113,6 +110,12 @@ def _read_input(file: inputs.Input, name: str, read: _InputsRead) -> None:
             read.others.append(f"{name}: neither a trace nor a profile")
     except (*inputs.DAMAGED, *UNREADABLE) as error:
         read.others.append(f"{name}: cannot be read: {error}")
+
+
+def _records_to_replay() -> frozenset[str]:
+    from tclab.jobs.again.graphs import RECORDS
+
+    return RECORDS
 
 
 def _read_variables(log: Log) -> Iterator[tuple[str, str]]:
@@ -129,6 +132,8 @@ def _build_job(read: _InputsRead, title: str, python: str) -> Job:
     job = Job(title, processes, profiles, remarks=tuple(_remarks(read, processes, profiles)))
     job = _add_machine_code(job, read) if read.kernels else job
     if read.replay is not None:
+        from tclab.jobs.again.wanted import replay_all  # with what it imports: most jobs lack it
+
         job = replace(job, replays=tuple(replay_all(in_order, read.replay, python)))
     job = replace(job, findings=find_in_job(job, tuple(_describe_differences(processes))))
     job = replace(job, processes=tuple(map(_clean_guards, processes)))
@@ -139,6 +144,8 @@ def _build_job(read: _InputsRead, title: str, python: str) -> Job:
 
 def _add_machine_code(job: Job, read: _InputsRead) -> Job:
     """Return the job with the instructions of the kernels that were asked for."""
+    from tclab.jobs.machine_code import compile_launched
+
     launched = {
         file: config for p in read.profiles for file, config in read_configurations(p).items()
     }

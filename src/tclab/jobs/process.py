@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tclab.capturing.read.breaks import read_breaks
 from tclab.capturing.read.caching import clean, read_cache_events
@@ -20,12 +20,9 @@ from tclab.capturing.read.stages import Stages
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
 from tclab.capturing.trace.records import Log
-from tclab.compare.identity import identify_stages
-from tclab.jobs.again.graphs import TracedGraph, find_graphs
 from tclab.jobs.cuda_graphs import STATIC, infer_skips
-from tclab.jobs.graphs import read_graphs
+from tclab.jobs.graphs import ReadGraph, read_graphs
 from tclab.jobs.inputs import rank_in_name
-from tclab.jobs.machine_code import KernelSource, read_sources
 from tclab.jobs.schedules import read_collectives, read_executed, read_tensors
 from tclab.jobs.stages import read_stages
 from tclab.model import (
@@ -38,6 +35,10 @@ from tclab.model import (
 )
 from tclab.text.scrub import scrub
 from tclab.text.user_lines import is_library_file
+
+if TYPE_CHECKING:  # these are imported when they are asked for: most jobs are only read
+    from tclab.jobs.again.graphs import TracedGraph
+    from tclab.jobs.machine_code import KernelSource
 
 # [ergse2eclekktmudxk5h4tov7jntkvq5rwchcvugfzubxmrspxv] inductor_config[debug]: False
 _PART = re.compile(r"\[(?P<digest>\w+)\] (?P<name>[^:]+): (?P<value>.*)", re.DOTALL)
@@ -117,8 +118,8 @@ def read_process(
         ),
         tuple(parts for _, parts in lookups),
         tuple(read_stages(trace, graphs)) if stages else (),
-        tuple(read_sources(trace, graphs)) if sources else (),
-        tuple(find_graphs(trace)) if replay else (),
+        _read_sources(trace, graphs) if sources else (),
+        _find_graphs(trace) if replay else (),
         log.began,
         log.ended,
         _read_program(trace),
@@ -133,7 +134,21 @@ def _read_program(trace: Trace) -> str:
 
 def _take_snapshot(trace: Trace, torch: str) -> Snapshot:
     """Return the identities of a trace's compiles, without findings, because the job has these."""
+    from tclab.compare.identity import identify_stages
+
     return replace(identify_stages(Stages(trace)), torch=torch, findings=())
+
+
+def _read_sources(trace: Trace, graphs: Sequence[ReadGraph]) -> tuple[KernelSource, ...]:
+    from tclab.jobs.machine_code import read_sources
+
+    return tuple(read_sources(trace, graphs))
+
+
+def _find_graphs(trace: Trace) -> tuple[TracedGraph, ...]:
+    from tclab.jobs.again.graphs import find_graphs
+
+    return tuple(find_graphs(trace))
 
 
 def _read_version(trace: Trace) -> str:

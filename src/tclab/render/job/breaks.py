@@ -18,7 +18,7 @@ def html(processes: Sequence[JobProcess], options: Options) -> Html:
     by_kind: dict[Break, list[Break]] = defaultdict(list)
     for process in processes:
         for each in process.breaks:
-            by_kind[replace(each, location=None, stack=())].append(each)
+            by_kind[_without_places(each)].append(each)
     ordered = sorted(by_kind.values(), key=lambda group: -len(group))
     if not ordered:
         return NOTHING
@@ -26,6 +26,14 @@ def html(processes: Sequence[JobProcess], options: Options) -> Html:
     note = parts.note(f"{number} of {parts.count(len(ordered), 'kind')}.")
     drawn = [join(_draw_kind(group, options)) for group in ordered]
     return join([note, tag("div", *drawn, class_="tclab")])
+
+
+def _without_places(item: Break) -> Break:
+    """Return the break without its lines. PyTorch ends the explanation of data-dependent branching
+    with the line that computes the condition.
+    """
+    explanation = item.explanation.partition('# File "')[0]
+    return replace(item, location=None, stack=(), explanation=explanation)
 
 
 def _draw_kind(group: Sequence[Break], options: Options) -> Iterator[Html]:

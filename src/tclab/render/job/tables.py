@@ -204,7 +204,7 @@ def records(job: Job) -> Table:
          each.records, sum(each.unread.values()))
         for each in job.processes
     ]  # fmt: skip
-    columns = ("trace", "rank", "PyTorch", "compiles", "graphs", "records", "not read")
+    columns = ("trace", "rank", "PyTorch", "compiles", "Inductor graphs", "records", "not read")
     return Table("processes", "processes", columns, tuple(rows))
 
 
