@@ -10,13 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tclab.capturing.read.output_code import dotted_name
-from tclab.capturing.runnable.values import Value, read_value, refuse, shown
+from tclab.capturing.runnable.values import Mapping, Value, read_value, refuse, shown
 
 # s33 = 4
 _HINT = re.compile(r"[a-z]+\d+")
 #: The settings that matter for Inductor; those of the tracing before it are not read.
 _CONFIGS = ("torch._inductor.config.", "torch._functorch.config.")
 _EARLIER = ("torch._dynamo.config.", "torch.fx.experimental._config.")
+#: The most processes of a group.
+_MOST_RANKS = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,25 @@ def read_settings(module: ast.Module) -> Iterator[tuple[str, Value]]:
             name = dotted_name(statement.targets[0])
             if name.startswith(_CONFIGS):
                 yield name, read_value(statement.value, ())
+
+
+def read_groups(module: ast.Module) -> Iterator[tuple[str, dict[str, int]]]:
+    """Yield (name, size and rank) of each process group, which the part that is not read makes."""
+    for node in (each for each in module.body if isinstance(each, ast.If)):
+        for statement in node.body:
+            match statement:
+                case ast.Expr(ast.Call(ast.Name("setup_fake_process_groups"), [groups], [])):
+                    yield from _read_groups(read_value(groups, ()), statement)
+
+
+def _read_groups(value: Value, at: ast.stmt) -> Iterator[tuple[str, dict[str, int]]]:
+    for name, group in value.pairs if isinstance(value, Mapping) else ((None, None),):
+        known = dict(group.pairs) if isinstance(group, Mapping) else {}
+        size, rank = known.get("size"), known.get("rank")
+        is_group = isinstance(name, str) and isinstance(size, int) and isinstance(rank, int)
+        if not is_group or not 0 <= rank < size <= _MOST_RANKS:
+            raise refuse(shown(at), at, "no process groups as PyTorch prints them")
+        yield name, {"size": size, "rank": rank}
 
 
 def check_statement(statement: ast.stmt) -> None:

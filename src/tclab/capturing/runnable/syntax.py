@@ -2,7 +2,8 @@
 
 PyTorch means this text to be run. Here it is only parsed: each statement must be one that PyTorch
 prints there, and what it says is returned as values. `graph_text` may be another printout of the
-same graph that has the graphs inside of it, which the runnable prints as ``<lambda>()``.
+same graph that has the graphs inside of it, which the runnable prints as ``<lambda>()`` or
+``GraphModule()``.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from tclab.capturing.runnable.head import (
     check_statement,
     read_arguments,
     read_attributes,
+    read_groups,
     read_hints,
     read_settings,
 )
@@ -33,7 +35,8 @@ from tclab.capturing.runnable.values import (
 #: The most lines and characters of a text. Inductor's largest graphs have a tenth of it.
 _MOST_LINES, _MOST_CHARACTERS = 200_000, 50_000_000
 #         self.sdpa_score0 = <lambda>()
-_LAMBDA = re.compile(r"^( +self\.\w+ = )<lambda>\(\)(?= *$)", re.MULTILINE)
+#         self.fw_graph0 = GraphModule()
+_INNER = re.compile(r"^( +self\.\w+ = )(?:<lambda>|GraphModule)\(\)(?= *$)", re.MULTILINE)
 #: The symbol of an operator in Python → the function of the module operator that a node calls.
 _BINARY: dict[type[ast.AST], str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
@@ -79,8 +82,9 @@ class PrintedGraph:
 @dataclass(frozen=True)
 class Runnable:
     """What a runnable says. `hints` are the values of the symbols, `settings` the full names of
-    settings and their values, `storages` the storages of the inputs by name, and `constants` the
-    tensors that the graph holds, as printed.
+    settings and their values, `storages` the storages of the inputs by name, `constants` the
+    tensors that the graph holds, as printed, and `groups` the size and the rank of each process
+    group.
     """
 
     graph: PrintedGraph
@@ -89,6 +93,7 @@ class Runnable:
     hints: dict[str, int]
     settings: dict[str, Value]
     constants: dict[str, ast.expr]
+    groups: dict[str, dict[str, int]]
 
 
 def read_runnable(text: str, graph_text: str = "") -> Runnable:
@@ -102,7 +107,7 @@ def read_runnable(text: str, graph_text: str = "") -> Runnable:
 
 
 def _read(text: str, graph_text: str) -> Runnable:
-    module = _parse(_LAMBDA.sub(r"\1None", text))
+    module = _parse(_INNER.sub(r"\1None", text))
     hints, settings = dict(read_hints(module)), dict(read_settings(module))
     classes = [each for each in module.body if isinstance(each, ast.ClassDef)]
     functions = {each.name: each for each in module.body if isinstance(each, ast.FunctionDef)}
@@ -114,9 +119,10 @@ def _read(text: str, graph_text: str) -> Runnable:
     storages: dict[str, Storage] = {}
     arguments = tuple(read_arguments(functions["load_args"], storages))
     constants = dict(read_attributes(classes[0]))
-    whole = _LAMBDA.search(text) and graph_text
+    whole = _INNER.search(text) and graph_text
     graph = _read_class(_printed_class(graph_text) if whole else classes[0])
-    return Runnable(graph, arguments, storages, hints, settings, constants)
+    groups = dict(read_groups(module))
+    return Runnable(graph, arguments, storages, hints, settings, constants, groups)
 
 
 def _parse(text: str) -> ast.Module:

@@ -19,6 +19,7 @@ NAMES = (
     Private("torch._subclasses.fake_tensor", "FakeTensorMode", "inputs without values"),
     Private("torch._inductor", "config.get_config_copy", "which settings there are"),
     Private("torch._inductor", "config.patch", "the job's settings"),
+    Private("torch._dynamo.repro.after_aot", "setup_fake_process_groups", "the job's groups"),
     # sizes
     Private(_SHAPES, "ShapeEnv.create_symbol", "a symbol with the name in the trace"),
     Private(_SHAPES, "ShapeEnv._generate_unique_id", "a symbol with the name in the trace"),
