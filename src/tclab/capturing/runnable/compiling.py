@@ -17,6 +17,7 @@ from tclab.capturing.runnable import building, constants, inputs, sizes
 from tclab.capturing.runnable.question import Question
 from tclab.capturing.runnable.settings import setting_values
 from tclab.capturing.runnable.syntax import Runnable, read_runnable
+from tclab.capturing.runnable.user_kernels import registering
 from tclab.capturing.target import capture, choices, inductor, tracing
 from tclab.capturing.target.timing import measured, timed
 from tclab.capturing.target.timing.variants import Wrappers
@@ -36,6 +37,7 @@ def compile_again(question: Question) -> str:
         _compiling(target, question, wrappers),
         torch._inductor.config.patch(settings),
         _joining(runnable.groups),
+        registering(runnable.kernels, runnable.graph.launches(), building.convert_constant),
     ):
         _compile(runnable, question)
     return wrappers[-1] if wrappers else ""

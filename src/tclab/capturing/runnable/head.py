@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tclab.capturing.read.output_code import dotted_name
+from tclab.capturing.runnable.user_kernels import is_constant
 from tclab.capturing.runnable.values import Mapping, Value, read_value, refuse, shown
 
 # s33 = 4
@@ -17,6 +18,7 @@ _HINT = re.compile(r"[a-z]+\d+")
 #: The settings that matter for Inductor; those of the tracing before it are not read.
 _CONFIGS = ("torch._inductor.config.", "torch._functorch.config.")
 _EARLIER = ("torch._dynamo.config.", "torch.fx.experimental._config.")
+_CALLED = ("kernel_side_table.reset_table", "kernel_side_table.add_kernel")
 #: The most processes of a group.
 _MOST_RANKS = 1 << 17
 
@@ -93,11 +95,13 @@ def check_statement(statement: ast.stmt) -> None:
                 return
             if shown(target).startswith("os.environ[") and isinstance(value, ast.Constant):
                 return
-            if name.endswith("kernel_side_table.constant_args"):
-                raise refuse(name, statement, "a Triton kernel of the user's is not read")
-        case ast.Expr(ast.Call(function)):
+            if name.endswith("kernel_side_table.constant_args") or is_constant(value):
+                return
+        case ast.Expr(ast.Call(function, arguments)):
             name = dotted_name(function)
-            if name.endswith(("kernel_side_table.reset_table", "os.environ.pop")):
+            if any(not isinstance(each, (ast.Name, ast.Constant)) for each in arguments):
+                raise refuse(shown(statement), statement)
+            if name.endswith((*_CALLED, "os.environ.pop")):
                 return
         case ast.If(test):
             if shown(test) in ("'__compile_source__' in globals()", "__name__ == '__main__'"):
@@ -111,9 +115,7 @@ def _check_import(statement: ast.Import | ast.ImportFrom) -> None:
     for alias in statement.names:
         name = f"{module}.{alias.name}" if module else alias.name
         top = name.partition(".")[0]
-        if top == "triton":
-            raise refuse(name, statement, "a Triton kernel of the user's is not read")
-        if top not in ("torch", "os", "math"):
+        if top not in ("torch", "os", "math") and name not in ("triton", "triton.language"):
             raise refuse(f"import of {name}", statement)
 
 

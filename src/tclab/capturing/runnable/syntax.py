@@ -24,6 +24,7 @@ from tclab.capturing.runnable.head import (
     read_hints,
     read_settings,
 )
+from tclab.capturing.runnable.user_kernels import UserKernels, read_user_kernels
 from tclab.capturing.runnable.values import (
     OPERATORS,
     Value,
@@ -78,13 +79,25 @@ class PrintedGraph:
     inner: dict[str, PrintedGraph] = field(default_factory=dict)
     types: tuple[str, ...] = ()
 
+    def launches(self) -> Iterator[tuple[int, int]]:
+        """Yield the number of each Triton kernel of the user's that the graph or one inside calls,
+        and the number of its arguments.
+        """
+        for call in self.calls:
+            named = dict(call.kwargs)
+            number, arguments = named.get("kernel_idx"), named.get("constant_args_idx")
+            if isinstance(number, int) and isinstance(arguments, int):
+                yield number, arguments
+        for inner in self.inner.values():
+            yield from inner.launches()
+
 
 @dataclass(frozen=True)
 class Runnable:
     """What a runnable says. `hints` are the values of the symbols, `settings` the full names of
     settings and their values, `storages` the storages of the inputs by name, `constants` the
     tensors that the graph holds, as printed, and `groups` the size and the rank of each process
-    group.
+    group. `kernels` are the user's Triton kernels.
     """
 
     graph: PrintedGraph
@@ -94,6 +107,7 @@ class Runnable:
     settings: dict[str, Value]
     constants: dict[str, ast.expr]
     groups: dict[str, dict[str, int]]
+    kernels: UserKernels = field(default_factory=UserKernels)
 
 
 def read_runnable(text: str, graph_text: str = "") -> Runnable:
@@ -110,7 +124,8 @@ def _read(text: str, graph_text: str) -> Runnable:
     module = _parse(_INNER.sub(r"\1None", text))
     hints, settings = dict(read_hints(module)), dict(read_settings(module))
     classes = [each for each in module.body if isinstance(each, ast.ClassDef)]
-    functions = {each.name: each for each in module.body if isinstance(each, ast.FunctionDef)}
+    plain = (each for each in module.body if isinstance(each, ast.FunctionDef))
+    functions = {each.name: each for each in plain if not each.decorator_list}
     if [each.name for each in classes] != ["Repro"] or [*functions] != ["load_args"]:
         names = ", ".join([*(each.name for each in classes), *functions]) or "nothing"
         raise refuse(names, module, "a runnable defines Repro and load_args alone")
@@ -122,7 +137,8 @@ def _read(text: str, graph_text: str) -> Runnable:
     whole = _INNER.search(text) and graph_text
     graph = _read_class(_printed_class(graph_text) if whole else classes[0])
     groups = dict(read_groups(module))
-    return Runnable(graph, arguments, storages, hints, settings, constants, groups)
+    kernels = read_user_kernels(module, text)
+    return Runnable(graph, arguments, storages, hints, settings, constants, groups, kernels)
 
 
 def _parse(text: str) -> ast.Module:
@@ -218,7 +234,7 @@ def _read_node(name: str, value: ast.expr, known: set[str]) -> Call:
             if target.startswith(OPERATORS) or target in _FUNCTIONS:
                 return call(target, args, keywords)
             raise refuse(shown(function), value, "no operator of PyTorch's")
-        case ast.Subscript(of, ast.Constant(int())) as item:
+        case ast.Subscript(of, ast.Constant(int() | str())) as item:
             return call("operator.getitem", [of, item.slice])
         case ast.Subscript(of, ast.UnaryOp(ast.USub(), ast.Constant(int()))) as item:
             return call("operator.getitem", [of, item.slice])
