@@ -71,11 +71,11 @@ def read_groups(module: ast.Module) -> Iterator[tuple[str, dict[str, int]]]:
 def _read_groups(value: Value, at: ast.stmt) -> Iterator[tuple[str, dict[str, int]]]:
     for name, group in value.pairs if isinstance(value, Mapping) else ((None, None),):
         known = dict(group.pairs) if isinstance(group, Mapping) else {}
-        size, rank = known.get("size"), known.get("rank")
-        is_group = isinstance(name, str) and isinstance(size, int) and isinstance(rank, int)
-        if not is_group or not 0 <= rank < size <= _MOST_RANKS:
-            raise refuse(shown(at), at, "no process groups as PyTorch prints them")
-        yield name, {"size": size, "rank": rank}
+        match name, known.get("size"), known.get("rank"):
+            case str(group_name), int(size), int(rank) if 0 <= rank < size <= _MOST_RANKS:
+                yield group_name, {"size": size, "rank": rank}
+            case _:
+                raise refuse(shown(at), at, "no process groups as PyTorch prints them")
 
 
 def check_statement(statement: ast.stmt) -> None:

@@ -55,8 +55,9 @@ def read_user_kernels(module: ast.Module, text: str) -> UserKernels:
             case ast.Assign([target], ast.Dict(keys, values)) if (
                 dotted_name(target) == f"{_TABLE}.constant_args"
             ):
-                numbers = (key.value if isinstance(key, ast.Constant) else -1 for key in keys)
-                arguments.update(zip(numbers, values))
+                for key, value in zip(keys, values):
+                    if isinstance(key, ast.Constant) and isinstance(key.value, int):
+                        arguments[key.value] = value
             case ast.Assign([ast.Name(name)], value) if is_constant(value):
                 constants[name] = value
     return UserKernels(text, functions, tuple(launched), constants, arguments)
