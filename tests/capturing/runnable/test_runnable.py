@@ -47,8 +47,9 @@ class GraphModule(torch.nn.Module):
 """
 
 
-def test_symbols_and_graphs_inside_are_read() -> None:
-    attribute = "super().__init__()\n        self.true_graph_0 = <lambda>()"
+@pytest.mark.parametrize("inside", ["<lambda>()", "GraphModule()"])
+def test_symbols_and_graphs_inside_are_read(inside: str) -> None:
+    attribute = f"super().__init__()\n        self.true_graph_0 = {inside}"
     read = read_runnable("s33 = 4\n" + TEXT.replace("super().__init__()", attribute), NESTED)
     assert read.hints == {"s33": 4}
     assert [*read.graph.inner] == ["true_graph_0"] and read.graph.inputs == ("a",)
