@@ -51,6 +51,7 @@ if __name__ == '__main__':
 _CALL = "torch.ops.aten.mul.Tensor(mm, 2.0)"
 _WRITE = "open('MARK', 'w')"
 _RETURN = "        return (relu"
+_RUN = "run_repro(mod, load_args, accuracy=False, command='run')"
 _ATTRIBUTE = "super().__init__()"
 
 #: What the file does → (text in the sample, what stands there instead, part of the cause).
@@ -86,6 +87,13 @@ HOSTILE: dict[str, tuple[str, str, str]] = {
     "a setting that nobody knows": (
         "config.deterministic = False", "config.who_knows = True", "no such setting"
     ),
+    "groups that are a call": (_RUN, f"setup_fake_process_groups({_WRITE})", "open('MARK', 'w')"),
+    "a group of a million": (
+        _RUN, "setup_fake_process_groups({'0': {'size': 1000000, 'rank': 0}})", "no process groups"
+    ),
+    "a group without a size": (
+        _RUN, "setup_fake_process_groups({'0': {'rank': 0}})", "no process groups"
+    ),
     "a name twice": (_RETURN, f"        mm = mm[0]\n{_RETURN}", "two nodes"),
     "another kind of input": ("reader.tensor(buf0, (8, 16), is_leaf=True)",
                               "reader.opaque('torch')", "reader.opaque"),
@@ -93,6 +101,13 @@ HOSTILE: dict[str, tuple[str, str, str]] = {
     "deep nesting": ("(mm, 2.0)", f"(mm, {'[' * 5000}{']' * 5000})", "it is"),
     "many signs": ("(mm, 2.0)", f"(mm, {'-' * 50_000}1)", "it is"),
 }  # fmt: skip
+
+
+#: The sample's operator → a collective, with the groups that PyTorch prints for it.
+_COLLECTIVE = "torch.ops._c10d_functional.all_gather_into_tensor.default(mm, 4, 'mine')"
+SHARED = TEXT.replace(_CALL, _COLLECTIVE).replace(
+    _RUN, f"setup_fake_process_groups({{'mine': {{'size': 4, 'rank': 1}}}})\n    {_RUN}"
+)
 
 
 def changed(name: str) -> str:

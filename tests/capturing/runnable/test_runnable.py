@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import time
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from tclab.capturing.runnable.syntax import read_runnable
 from tclab.capturing.runnable.values import Items, Ref, Refused
-from tests.capturing.runnable.sample import HOSTILE, TEXT, changed
+from tests.capturing.runnable.sample import HOSTILE, SHARED, TEXT, changed
 
 #: Pieces of Python that random texts are put together from.
 PIECES = [
@@ -46,8 +47,9 @@ class GraphModule(torch.nn.Module):
 """
 
 
-def test_symbols_and_graphs_inside_are_read() -> None:
-    attribute = "super().__init__()\n        self.true_graph_0 = <lambda>()"
+@pytest.mark.parametrize("inside", ["<lambda>()", "GraphModule()"])
+def test_symbols_and_graphs_inside_are_read(inside: str) -> None:
+    attribute = f"super().__init__()\n        self.true_graph_0 = {inside}"
     read = read_runnable("s33 = 4\n" + TEXT.replace("super().__init__()", attribute), NESTED)
     assert read.hints == {"s33": 4}
     assert [*read.graph.inner] == ["true_graph_0"] and read.graph.inputs == ("a",)
@@ -65,6 +67,15 @@ def test_hostile_texts_are_refused_by_name(
     assert HOSTILE[name][2] in refused.value.cause
     assert refused.value.place.startswith("fx_graph_runnable, line")
     assert not [*tmp_path.iterdir()]
+
+
+def test_a_collective_has_the_groups_of_the_job() -> None:
+    assert read_runnable(SHARED).groups == {"mine": {"size": 4, "rank": 1}}
+    compiling = pytest.importorskip("tclab.capturing.runnable.compiling")
+    for _ in range(2):  # a group is left before the next graph
+        code = compiling.compile_again(compiling.Question(SHARED, is_inference=True))
+        assert re.search(r"all_gather_into_tensor\.default\(buf\d, 4, 'mine'\)", code)
+        assert "(32, 32)" in code  # four times eight rows
 
 
 def test_the_compiler_that_a_trace_names_is_not_taken() -> None:

@@ -16,7 +16,7 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Container
+from collections.abc import Collection, Container
 from typing import Any
 
 from tclab.capturing.read.output_code import dotted_name
@@ -79,11 +79,31 @@ def check_source(name: str, source: str) -> list[tuple[str, str]]:
     return checker.operations
 
 
+def check_function(
+    function: ast.FunctionDef, helpers: set[str], constants: set[str], is_helper: bool
+) -> list[tuple[str, str]]:
+    """Return the operations of Triton that a function of a user's names, as `check_source`. It may
+    call `helpers` and name `constants`. Its decorators, of which the last is ``triton.jit``, are
+    not checked. Raises CaptureError for one that has anything else.
+    """
+    checker = _Checker(function.name, helpers, constants)
+    checker.check_names([function.name, *helpers, *constants])
+    if ast.unparse(function.decorator_list[-1]) != "triton.jit":
+        raise checker.refuse("a function is not for Triton", function)
+    checker.check_text(function, is_helper)
+    for module, operation in checker.operations:
+        if module != "tl":
+            raise checker.refuse(f"it names {module}.{operation}")
+    return checker.operations
+
+
 class _Checker:
-    def __init__(self, name: str) -> None:
+    def __init__(
+        self, name: str, helpers: Collection[str] = (), constants: Collection[str] = ()
+    ) -> None:
         self.name = name
         self.operations: list[tuple[str, str]] = []
-        self.helpers: set[str] = set()
+        self.helpers, self.constants = {*helpers}, {*constants}
 
     def refuse(self, cause: str, node: ast.AST | None = None) -> CaptureError:
         line = getattr(node, "lineno", None)
@@ -97,8 +117,7 @@ class _Checker:
         names = [each.name for each in functions]
         if names.count(self.name) != 1 or len({*names}) != len(names):
             raise self.refuse("it does not define one function of each name")
-        if {*names} & {*_IMPORTS, *_BUILTINS, "set"} or any(n.startswith("__") for n in names):
-            raise self.refuse("a function replaces a name of Python's or Triton's")
+        self.check_names(names)
         for statement in tree.body:
             if isinstance(statement, (ast.Import, ast.ImportFrom)):
                 self._check_import(statement)
@@ -106,6 +125,11 @@ class _Checker:
                 self._check_function(statement)
             elif ast.unparse(statement) != "triton_helpers.set_driver_to_gpu()":
                 raise self.refuse("it has a statement that Inductor does not write", statement)
+
+    def check_names(self, names: Collection[str]) -> None:
+        """Raise CaptureError for a name that is Python's or Triton's."""
+        if {*names} & {*_IMPORTS, *_BUILTINS, "set"} or any(n.startswith("__") for n in names):
+            raise self.refuse("a function replaces a name of Python's or Triton's")
 
     def _check_import(self, statement: ast.Import | ast.ImportFrom) -> None:
         for alias in statement.names:
@@ -124,16 +148,21 @@ class _Checker:
             raise self.refuse("it has not one heuristic", function)
         for call in heuristics:
             self._check_heuristic(call)
+        self.check_text(function, function.name != self.name)
+
+    def check_text(self, function: ast.FunctionDef, is_helper: bool) -> None:
+        """Check the parameters and the body of a function; only a helper returns a value."""
         if getattr(function, "type_params", ()):
             raise self.refuse("a function has type parameters", function)
         arguments = function.args
         every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-        if arguments.vararg or arguments.kwarg or arguments.defaults or any(arguments.kw_defaults):
+        defaults = [*arguments.defaults, *filter(None, arguments.kw_defaults)]
+        if arguments.vararg or arguments.kwarg or not all(map(_is_constant, defaults)):
             raise self.refuse("a parameter has a default", function)
         annotations = [each.annotation for each in every if each.annotation]
         if function.returns or any(ast.unparse(each) != "tl.constexpr" for each in annotations):
             raise self.refuse("a parameter has an annotation", function)
-        self._check_body(function, {each.arg for each in every})
+        self._check_body(function, {each.arg for each in every}, is_helper)
 
     def _check_heuristic(self, call: ast.expr) -> None:
         known = {f"triton_heuristics.{heuristic}" for heuristic in _HEURISTICS}
@@ -172,10 +201,10 @@ class _Checker:
 
     # ------------------------------------------------------------------------------ body
 
-    def _check_body(self, function: ast.FunctionDef, arguments: set[str]) -> None:
+    def _check_body(self, function: ast.FunctionDef, arguments: set[str], is_helper: bool) -> None:
         nodes = [node for statement in function.body for node in ast.walk(statement)]
         stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        reserved = {*_IMPORTS, *_BUILTINS, *self.helpers}
+        reserved = {*_IMPORTS, *_BUILTINS, *self.helpers, *self.constants}
         if taken := (stored | arguments) & reserved:
             raise self.refuse(f"it assigns to {taken.pop()}", function)
         owners = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
@@ -184,7 +213,7 @@ class _Checker:
                 raise self.refuse(f"it has a {type(node).__name__}", node)
             if isinstance(node, ast.keyword) and node.arg is None:
                 raise self.refuse("it calls with arguments that are not written")
-            if isinstance(node, ast.Return) and function.name == self.name and node.value:
+            if isinstance(node, ast.Return) and not is_helper and node.value:
                 raise self.refuse("the kernel returns a value", node)
             if isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) != "tl.constexpr":
                 raise self.refuse("a value has an annotation", node)
@@ -205,7 +234,7 @@ class _Checker:
             raise self.refuse(f"it names .{node.attr}", node)
 
     def _check_name(self, node: ast.Name, local: Container[str]) -> None:
-        if node.id not in local and node.id not in (*_BUILTINS, *self.helpers):
+        if node.id not in local and node.id not in (*_BUILTINS, *self.helpers, *self.constants):
             raise self.refuse(f"it names {node.id}", node)
 
     def _check_call(self, call: ast.Call) -> None:
@@ -216,6 +245,10 @@ class _Checker:
             raise self.refuse("it calls a value", call)
         if any(isinstance(each, ast.Starred) for each in call.args):
             raise self.refuse("it calls with arguments that are not written", call)
+
+
+def _is_constant(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant)
 
 
 def check_operations(name: str, operations: list[tuple[str, str]]) -> None:

@@ -38,6 +38,7 @@ _HIGHER_ORDER = frozenset({
     *("cond", "while_loop", "scan", "associative_scan", "map_impl", "invoke_subgraph"),
     *("flex_attention", "flex_attention_backward", "auto_functionalized", "auto_functionalized_v2"),
     *("with_effects", "invoke_quant", "graphsafe_run_with_rng_state", "run_and_save_rng_state"),
+    *("triton_kernel_wrapper_functional", "triton_kernel_wrapper_mutation"),
     *("run_with_rng_state", "wait_tensor", "_foreach_map"),
 })  # fmt: skip
 _CONSTANTS = (torch.dtype, torch.layout, torch.memory_format)
@@ -107,6 +108,11 @@ def find_function(path: str, at: ast.AST) -> Callable[..., Any]:
         if isinstance(found, torch._ops.OpOverload):
             return found
     raise refuse(path, at, f"PyTorch {torch.__version__} has no such operator")
+
+
+def convert_constant(value: Value) -> Any:
+    """Return a value that names no node as an argument of Python."""
+    return _convert(value, {})
 
 
 def _convert(value: Value, nodes: Mapping[str, fx.Node]) -> Any:

@@ -17,6 +17,7 @@ from tclab.capturing.runnable import building, constants, inputs, sizes
 from tclab.capturing.runnable.question import Question
 from tclab.capturing.runnable.settings import setting_values
 from tclab.capturing.runnable.syntax import Runnable, read_runnable
+from tclab.capturing.runnable.user_kernels import registering
 from tclab.capturing.target import capture, choices, inductor, tracing
 from tclab.capturing.target.timing import measured, timed
 from tclab.capturing.target.timing.variants import Wrappers
@@ -32,7 +33,12 @@ def compile_again(question: Question) -> str:
     choices.check_settings(settings)
     wrappers = Wrappers()
     target = get(question.target) if question.target else None
-    with _compiling(target, question, wrappers), torch._inductor.config.patch(settings):
+    with (
+        _compiling(target, question, wrappers),
+        torch._inductor.config.patch(settings),
+        _joining(runnable.groups),
+        registering(runnable.kernels, runnable.graph.launches(), building.convert_constant),
+    ):
         _compile(runnable, question)
     return wrappers[-1] if wrappers else ""
 
@@ -49,6 +55,21 @@ def _compiling(target: Target | None, question: Question, wrappers: Wrappers) ->
             stack.enter_context(inductor.patching_settings(question.is_backward))
             torch.set_num_threads(question.threads)
         yield
+
+
+@contextmanager
+def _joining(groups: dict[str, dict[str, int]]) -> Iterator[None]:
+    """Have process groups of these names, sizes and ranks in the block, which reach no process."""
+    if not groups:
+        yield
+        return
+    from torch._dynamo.repro.after_aot import setup_fake_process_groups
+
+    setup_fake_process_groups(groups)
+    try:
+        yield
+    finally:
+        torch.distributed.destroy_process_group()
 
 
 def _compile(runnable: Runnable, question: Question) -> None:

@@ -10,13 +10,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tclab.capturing.read.output_code import dotted_name
-from tclab.capturing.runnable.values import Value, read_value, refuse, shown
+from tclab.capturing.runnable.user_kernels import is_constant
+from tclab.capturing.runnable.values import Mapping, Value, read_value, refuse, shown
 
 # s33 = 4
 _HINT = re.compile(r"[a-z]+\d+")
 #: The settings that matter for Inductor; those of the tracing before it are not read.
 _CONFIGS = ("torch._inductor.config.", "torch._functorch.config.")
 _EARLIER = ("torch._dynamo.config.", "torch.fx.experimental._config.")
+_CALLED = ("kernel_side_table.reset_table", "kernel_side_table.add_kernel")
+#: The most processes of a group.
+_MOST_RANKS = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,25 @@ def read_settings(module: ast.Module) -> Iterator[tuple[str, Value]]:
                 yield name, read_value(statement.value, ())
 
 
+def read_groups(module: ast.Module) -> Iterator[tuple[str, dict[str, int]]]:
+    """Yield (name, size and rank) of each process group, which the part that is not read makes."""
+    for node in (each for each in module.body if isinstance(each, ast.If)):
+        for statement in node.body:
+            match statement:
+                case ast.Expr(ast.Call(ast.Name("setup_fake_process_groups"), [groups], [])):
+                    yield from _read_groups(read_value(groups, ()), statement)
+
+
+def _read_groups(value: Value, at: ast.stmt) -> Iterator[tuple[str, dict[str, int]]]:
+    for name, group in value.pairs if isinstance(value, Mapping) else ((None, None),):
+        known = dict(group.pairs) if isinstance(group, Mapping) else {}
+        match name, known.get("size"), known.get("rank"):
+            case str(group_name), int(size), int(rank) if 0 <= rank < size <= _MOST_RANKS:
+                yield group_name, {"size": size, "rank": rank}
+            case _:
+                raise refuse(shown(at), at, "no process groups as PyTorch prints them")
+
+
 def check_statement(statement: ast.stmt) -> None:
     """Raise Refused unless PyTorch prints this statement at the top level of a runnable. None of
     them is executed.
@@ -72,11 +95,13 @@ def check_statement(statement: ast.stmt) -> None:
                 return
             if shown(target).startswith("os.environ[") and isinstance(value, ast.Constant):
                 return
-            if name.endswith("kernel_side_table.constant_args"):
-                raise refuse(name, statement, "a Triton kernel of the user's is not read")
-        case ast.Expr(ast.Call(function)):
+            if name.endswith("kernel_side_table.constant_args") or is_constant(value):
+                return
+        case ast.Expr(ast.Call(function, arguments)):
             name = dotted_name(function)
-            if name.endswith(("kernel_side_table.reset_table", "os.environ.pop")):
+            if any(not isinstance(each, (ast.Name, ast.Constant)) for each in arguments):
+                raise refuse(shown(statement), statement)
+            if name.endswith((*_CALLED, "os.environ.pop")):
                 return
         case ast.If(test):
             if shown(test) in ("'__compile_source__' in globals()", "__name__ == '__main__'"):
@@ -90,9 +115,7 @@ def _check_import(statement: ast.Import | ast.ImportFrom) -> None:
     for alias in statement.names:
         name = f"{module}.{alias.name}" if module else alias.name
         top = name.partition(".")[0]
-        if top == "triton":
-            raise refuse(name, statement, "a Triton kernel of the user's is not read")
-        if top not in ("torch", "os", "math"):
+        if top not in ("torch", "os", "math") and name not in ("triton", "triton.language"):
             raise refuse(f"import of {name}", statement)
 
 

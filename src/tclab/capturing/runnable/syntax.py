@@ -2,7 +2,8 @@
 
 PyTorch means this text to be run. Here it is only parsed: each statement must be one that PyTorch
 prints there, and what it says is returned as values. `graph_text` may be another printout of the
-same graph that has the graphs inside of it, which the runnable prints as ``<lambda>()``.
+same graph that has the graphs inside of it, which the runnable prints as ``<lambda>()`` or
+``GraphModule()``.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from tclab.capturing.runnable.head import (
     check_statement,
     read_arguments,
     read_attributes,
+    read_groups,
     read_hints,
     read_settings,
 )
+from tclab.capturing.runnable.user_kernels import UserKernels, read_user_kernels
 from tclab.capturing.runnable.values import (
     OPERATORS,
     Value,
@@ -33,7 +36,8 @@ from tclab.capturing.runnable.values import (
 #: The most lines and characters of a text. Inductor's largest graphs have a tenth of it.
 _MOST_LINES, _MOST_CHARACTERS = 200_000, 50_000_000
 #         self.sdpa_score0 = <lambda>()
-_LAMBDA = re.compile(r"^( +self\.\w+ = )<lambda>\(\)(?= *$)", re.MULTILINE)
+#         self.fw_graph0 = GraphModule()
+_INNER = re.compile(r"^( +self\.\w+ = )(?:<lambda>|GraphModule)\(\)(?= *$)", re.MULTILINE)
 #: The symbol of an operator in Python → the function of the module operator that a node calls.
 _BINARY: dict[type[ast.AST], str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
@@ -75,12 +79,25 @@ class PrintedGraph:
     inner: dict[str, PrintedGraph] = field(default_factory=dict)
     types: tuple[str, ...] = ()
 
+    def launches(self) -> Iterator[tuple[int, int]]:
+        """Yield the number of each Triton kernel of the user's that the graph or one inside calls,
+        and the number of its arguments.
+        """
+        for call in self.calls:
+            named = dict(call.kwargs)
+            number, arguments = named.get("kernel_idx"), named.get("constant_args_idx")
+            if isinstance(number, int) and isinstance(arguments, int):
+                yield number, arguments
+        for inner in self.inner.values():
+            yield from inner.launches()
+
 
 @dataclass(frozen=True)
 class Runnable:
     """What a runnable says. `hints` are the values of the symbols, `settings` the full names of
-    settings and their values, `storages` the storages of the inputs by name, and `constants` the
-    tensors that the graph holds, as printed.
+    settings and their values, `storages` the storages of the inputs by name, `constants` the
+    tensors that the graph holds, as printed, and `groups` the size and the rank of each process
+    group. `kernels` are the user's Triton kernels.
     """
 
     graph: PrintedGraph
@@ -89,6 +106,8 @@ class Runnable:
     hints: dict[str, int]
     settings: dict[str, Value]
     constants: dict[str, ast.expr]
+    groups: dict[str, dict[str, int]]
+    kernels: UserKernels = field(default_factory=UserKernels)
 
 
 def read_runnable(text: str, graph_text: str = "") -> Runnable:
@@ -102,10 +121,11 @@ def read_runnable(text: str, graph_text: str = "") -> Runnable:
 
 
 def _read(text: str, graph_text: str) -> Runnable:
-    module = _parse(_LAMBDA.sub(r"\1None", text))
+    module = _parse(_INNER.sub(r"\1None", text))
     hints, settings = dict(read_hints(module)), dict(read_settings(module))
     classes = [each for each in module.body if isinstance(each, ast.ClassDef)]
-    functions = {each.name: each for each in module.body if isinstance(each, ast.FunctionDef)}
+    plain = (each for each in module.body if isinstance(each, ast.FunctionDef))
+    functions = {each.name: each for each in plain if not each.decorator_list}
     if [each.name for each in classes] != ["Repro"] or [*functions] != ["load_args"]:
         names = ", ".join([*(each.name for each in classes), *functions]) or "nothing"
         raise refuse(names, module, "a runnable defines Repro and load_args alone")
@@ -114,9 +134,11 @@ def _read(text: str, graph_text: str) -> Runnable:
     storages: dict[str, Storage] = {}
     arguments = tuple(read_arguments(functions["load_args"], storages))
     constants = dict(read_attributes(classes[0]))
-    whole = _LAMBDA.search(text) and graph_text
+    whole = _INNER.search(text) and graph_text
     graph = _read_class(_printed_class(graph_text) if whole else classes[0])
-    return Runnable(graph, arguments, storages, hints, settings, constants)
+    groups = dict(read_groups(module))
+    kernels = read_user_kernels(module, text)
+    return Runnable(graph, arguments, storages, hints, settings, constants, groups, kernels)
 
 
 def _parse(text: str) -> ast.Module:
@@ -212,7 +234,7 @@ def _read_node(name: str, value: ast.expr, known: set[str]) -> Call:
             if target.startswith(OPERATORS) or target in _FUNCTIONS:
                 return call(target, args, keywords)
             raise refuse(shown(function), value, "no operator of PyTorch's")
-        case ast.Subscript(of, ast.Constant(int())) as item:
+        case ast.Subscript(of, ast.Constant(int() | str())) as item:
             return call("operator.getitem", [of, item.slice])
         case ast.Subscript(of, ast.UnaryOp(ast.USub(), ast.Constant(int()))) as item:
             return call("operator.getitem", [of, item.slice])

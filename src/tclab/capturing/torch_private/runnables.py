@@ -19,6 +19,13 @@ NAMES = (
     Private("torch._subclasses.fake_tensor", "FakeTensorMode", "inputs without values"),
     Private("torch._inductor", "config.get_config_copy", "which settings there are"),
     Private("torch._inductor", "config.patch", "the job's settings"),
+    Private("torch._dynamo.repro.after_aot", "setup_fake_process_groups", "the job's groups"),
+    # user_kernels
+    Private(
+        "torch._higher_order_ops.triton_kernel_wrap",
+        "kernel_side_table.id_to_kernel",
+        "a user's Triton kernels",
+    ),
     # sizes
     Private(_SHAPES, "ShapeEnv.create_symbol", "a symbol with the name in the trace"),
     Private(_SHAPES, "ShapeEnv._generate_unique_id", "a symbol with the name in the trace"),
