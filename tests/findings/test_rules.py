@@ -312,7 +312,7 @@ def test_sizes_of_many_functions_are_one_finding() -> None:
         for each in places
     )  # fmt: skip
     other = replace(THIRD, location=SourceLine("m.py", 35))
-    sizes, number = find(Evidence(recompiles=(*items, other), compile_time=TIMES))
+    sizes, number = find(Evidence(recompiles=(*items, other), seconds_of={"0/1": 2.0}))
     assert str(sizes.cost) == "6 s once, measured" and sizes.places == (*places,)
     assert sizes.what.startswith("3 functions compiled again for other sizes: tensor 'x' size")
     assert sizes.actions[0].startswith("Compile with dynamic=True") and "n == 2" in number.what
@@ -442,12 +442,15 @@ def test_the_limit_takes_the_place_of_its_recompiles() -> None:
     )
 
 
-def test_recompiles_cost_the_mean_seconds_of_a_compile() -> None:
+def test_recompiles_cost_their_own_seconds() -> None:
+    seconds = {"0/0": 60.0, "0/1": 3.0, "0/2": 1.0}
     fires, _ = CASES["compiles-every-call"]
-    (found,) = find(replace(fires, compile_time=TIMES))
+    (found,) = find(replace(fires, seconds_of=seconds, compile_time=TIMES))
     assert str(found.cost) == "2 s a call, measured"
-    (once,) = find(replace(CASES["recompile"][0], compile_time=TIMES))
-    assert str(once.cost) == "2 s once, measured"
+    (once,) = find(replace(CASES["recompile"][0], seconds_of=seconds))
+    assert str(once.cost) == "3 s once, measured"
+    (unknown,) = find(replace(CASES["recompile"][0], compile_time=TIMES))
+    assert unknown.cost == NOT_KNOWN
 
 
 def test_a_break_on_data_waits_for_the_device() -> None:
