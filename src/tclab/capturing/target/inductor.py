@@ -16,7 +16,7 @@ from tclab.capturing.fresh import python_function
 from tclab.capturing.read.output_code import OutputCode
 from tclab.capturing.target import choices, constants, device, errors, gaps, tracing
 from tclab.capturing.target.timing.variants import GraphCompiler, Wrappers
-from tclab.capturing.torch_private import compiler
+from tclab.capturing.torch_private import compiler, graph_runs
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
 
@@ -208,7 +208,7 @@ def _note_runs(run: Compiled, trace: Trace) -> Compiled:
     ids = compiler.current_compile_ids()
 
     def noting(*args: Any) -> Any:
-        trace.add(names.RUN, None, "", ids)
+        trace.add(names.RUN, graph_runs.list_sizes(args), "", ids)
         return run(*args)
 
     return noting
