@@ -323,10 +323,10 @@ def test_the_fix_of_many_functions_names_no_argument_of_one() -> None:
     items = [replace(AGAIN, location=SourceLine("m.py", number)) for number in (5, 15)]
     other = replace(items[1], reasons=(AGAIN.reasons[0].replace("'x'", "'y'"),))
     (found,) = find(Evidence(recompiles=(items[0], other)))
-    assert found.actions == ("Compile with dynamic=True, and one compile serves all sizes.",)
+    assert found.actions == ("Compile with dynamic=True, so that sizes are symbols. (Not tried.)",)
     tried = {f"m.py:{n}": Fix(f"Tried: once instead of {n}.", SIZES, helped=True) for n in (5, 15)}
     (found,) = find(Evidence(recompiles=(items[0], other), fixes=tried))
-    assert found.actions[0].endswith("all sizes. Tried: each is compiled less often.")
+    assert found.actions[0].endswith("are symbols. Tried: each is compiled less often.")
 
 
 def test_calls_that_change_other_values_are_no_compile_at_every_call() -> None:

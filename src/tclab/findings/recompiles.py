@@ -171,8 +171,8 @@ def _merge_fixes(group: Sequence[Fix]) -> str:
     texts = {fix.text for fix in group}
     if len(texts) == 1:
         return texts.pop()
-    tried = " Tried: each is compiled less often." if group[0].helped else ""
-    return f"{fixes.ANY_SIZE}.{tried}"
+    tried = "Tried: each is compiled less often." if group[0].helped else "(Not tried.)"
+    return f"{fixes.ANY_SIZE}. {tried}"
 
 
 def _recompiled_lines(
