@@ -180,7 +180,7 @@ def _mark_dynamic_results(run: Compiled, module: fx.GraphModule) -> Compiled:
     from torch._functorch._aot_autograd import runtime_wrappers
     from torch.fx.experimental.symbolic_shapes import is_concrete_int
 
-    mark = getattr(
+    mark: Any = getattr(
         runtime_wrappers,
         "mark_dynamo_propagated_dynamic_indices",
         getattr(runtime_wrappers, "maybe_mark_dynamic_helper", None),  # before 2.13
