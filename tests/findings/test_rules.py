@@ -455,7 +455,8 @@ def test_recompiles_cost_their_own_seconds() -> None:
 
 def test_a_break_on_data_waits_for_the_device() -> None:
     waits = replace(BREAK, gb_type="Data-dependent branching")
-    for asks in (waits, replace(BREAK, gb_type="Dynamic shape operator")):  # as nonzero
+    others = ("Dynamic shape operator", "Data dependent operator")  # as nonzero and equal
+    for asks in (waits, *(replace(BREAK, gb_type=gb_type) for gb_type in others)):
         (found,) = find(Evidence(breaks=Breaks(breaks=(asks,), graphs=2)))
         assert str(found.cost) == "1 wait for the device a call, counted"
     for item in (BREAK, replace(waits, skipped=True)):

@@ -15,7 +15,7 @@ from tclab.text import user_lines
 LIMIT = "GB0039"
 #: Types of breaks at which Python waits for a number that the device computes, such as the size of
 #: a result.
-_WAITS = re.compile(r"Data-dependent|Tensor\.item\(\)|data-dependent|Dynamic shape operator")
+_WAITS = re.compile(r"[Dd]ata[- ]dependent|Tensor\.item\(\)|Dynamic shape operator")
 #: The most actions and lines in one finding.
 _MOST_ACTIONS, _MOST_PLACES = 2, 3
 
