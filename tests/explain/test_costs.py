@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+import torch
 
+import tclab
 from tclab import targets
+from tclab.capturing.trace import names
 from tclab.explain.costs import call_cost, floor, likely_bounds, measured_costs, work_kind
-from tclab.model import Chain, Kernel, KernelRow
+from tclab.model import Chain, Kernel, KernelRow, rows_of_chains
 
 H200 = targets.get("h200")
 GPU = Chain(panes=(Kernel(device="cuda", stage="kernel"),))
@@ -157,3 +160,19 @@ def test_the_measured_costs_say_where_and_when() -> None:
     assert set(costs.attained) == {"launches", "generated", "products", "convolutions", "other"}
     assert all(0 < share <= 1 for share in costs.attained.values())
     assert targets.find_by_device(costs.device)
+
+
+@pytest.mark.parametrize(("rows", "known"), [((16, 16), True), ((16, 8), False)])
+def test_bytes_are_not_known_if_a_graph_runs_with_several_sizes(
+    rows: tuple[int, ...], known: bool
+) -> None:
+    torch._dynamo.reset()
+    compiled = torch.compile(torch.sin, dynamic=True)
+    with tclab.capture() as seen:
+        for number in rows:
+            compiled(torch.randn(number, 24))
+    seen.trace.add(names.CALLED, None, "", (None, None))
+    (chain,) = seen.chains(machine_code=False)
+    (row,) = rows_of_chains([chain])
+    assert (row.launches, row.call_bytes) == (2, 2 * 2 * 16 * 24 * 4 if known else None)
+    assert (chain.boundary is not None) is known

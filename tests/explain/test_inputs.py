@@ -86,6 +86,8 @@ def test_a_function_of_any_arguments_is_asked_for_some():
 def test_arguments_in_words():
     call = Call((torch.ones(2, 3), [torch.ones(1).long()], {"a": 1}), {"k": "v"})
     assert inputs.describe(call) == "f32[2, 3], [i64[1]], {'a': 1}, k='v'"
+    assert inputs.describe(Call(tuple(range(12)))).endswith("10, 11")
+    assert inputs.describe(Call(tuple(range(300)))).endswith("10, 11, and 288 more")
 
 
 @pytest.mark.parametrize(("text", "largest"), [("i8[999]<128", 127), ("u8[999]<256", 255)])

@@ -248,6 +248,13 @@ def test_a_report_begins_with_the_verdict_and_the_reader_s_lines(html, broken):
     assert folds[:5] == ["Graph breaks", "Recompiles", "Symbols", "Guards", "Compile time"]
 
 
+def test_a_recompile_costs_the_seconds_of_this_compile(broken):
+    (cost,) = [each.cost for each in broken.findings if each.name == "recompile"]
+    mean = broken.compile_time.seconds / broken.compile_time.compiles
+    assert 0 < cost.amount < broken.compile_time.seconds and cost.known == "measured"
+    assert cost.amount != pytest.approx(mean, rel=1e-6)
+
+
 def test_a_recompile_says_what_ends_it(html, broken):
     (note,) = [n for n in source(broken, "f").notes if n.label == "recompile"]
     assert note.detail.startswith("Compile with dynamic=True: a number is then a symbol. Tried:")

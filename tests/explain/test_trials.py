@@ -433,6 +433,19 @@ def test_only_dynamic_shapes_alone_are_a_fix_for_sizes(monkeypatch, helps, cause
     assert fix.helped and fix.cause == cause and ("Parameter" in fix.text) == (helps == "detach")
 
 
+def test_a_remedy_that_failed_is_no_fix_that_was_not_tried(monkeypatch):
+    """The time for trials can end after the first one."""
+    place, size = SourceLine("m.py", 1), "tensor 'x' size mismatch at index 0. expected 8, actual 9"
+    results = iter([TrialResult(compiles={str(place): 2}), None])
+    monkeypatch.setattr(TrialRunner, "_try", lambda *_: next(results))
+    function = recompiles._Function(place, (size,), False, sizes=(recompiles._SIZE.match(size),))
+    runner = TrialRunner(ExplainRequest.parse("tried.py:f"))
+    remedies = [*recompiles._list_remedies(function, Subject("f", "", len, tuple), runner)]
+    before = TrialResult(compiles={str(place): 2})
+    fix = recompiles._find_fix(function, before, remedies, set(), runner)
+    assert len(remedies) > 1 and fix.text.startswith("Nothing that was tried ends it (Compile with")
+
+
 def test_sizes_of_older_entries_are_tried(write):
     code = """import torch
 

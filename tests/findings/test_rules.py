@@ -312,7 +312,7 @@ def test_sizes_of_many_functions_are_one_finding() -> None:
         for each in places
     )  # fmt: skip
     other = replace(THIRD, location=SourceLine("m.py", 35))
-    sizes, number = find(Evidence(recompiles=(*items, other), compile_time=TIMES))
+    sizes, number = find(Evidence(recompiles=(*items, other), seconds_of={"0/1": 2.0}))
     assert str(sizes.cost) == "6 s once, measured" and sizes.places == (*places,)
     assert sizes.what.startswith("3 functions compiled again for other sizes: tensor 'x' size")
     assert sizes.actions[0].startswith("Compile with dynamic=True") and "n == 2" in number.what
@@ -323,10 +323,10 @@ def test_the_fix_of_many_functions_names_no_argument_of_one() -> None:
     items = [replace(AGAIN, location=SourceLine("m.py", number)) for number in (5, 15)]
     other = replace(items[1], reasons=(AGAIN.reasons[0].replace("'x'", "'y'"),))
     (found,) = find(Evidence(recompiles=(items[0], other)))
-    assert found.actions == ("Compile with dynamic=True, and one compile serves all sizes.",)
+    assert found.actions == ("Compile with dynamic=True, so that sizes are symbols. (Not tried.)",)
     tried = {f"m.py:{n}": Fix(f"Tried: once instead of {n}.", SIZES, helped=True) for n in (5, 15)}
     (found,) = find(Evidence(recompiles=(items[0], other), fixes=tried))
-    assert found.actions[0].endswith("all sizes. Tried: each is compiled less often.")
+    assert found.actions[0].endswith("are symbols. Tried: each is compiled less often.")
 
 
 def test_calls_that_change_other_values_are_no_compile_at_every_call() -> None:
@@ -442,17 +442,21 @@ def test_the_limit_takes_the_place_of_its_recompiles() -> None:
     )
 
 
-def test_recompiles_cost_the_mean_seconds_of_a_compile() -> None:
+def test_recompiles_cost_their_own_seconds() -> None:
+    seconds = {"0/0": 60.0, "0/1": 3.0, "0/2": 1.0}
     fires, _ = CASES["compiles-every-call"]
-    (found,) = find(replace(fires, compile_time=TIMES))
+    (found,) = find(replace(fires, seconds_of=seconds, compile_time=TIMES))
     assert str(found.cost) == "2 s a call, measured"
-    (once,) = find(replace(CASES["recompile"][0], compile_time=TIMES))
-    assert str(once.cost) == "2 s once, measured"
+    (once,) = find(replace(CASES["recompile"][0], seconds_of=seconds))
+    assert str(once.cost) == "3 s once, measured"
+    (unknown,) = find(replace(CASES["recompile"][0], compile_time=TIMES))
+    assert unknown.cost == NOT_KNOWN
 
 
 def test_a_break_on_data_waits_for_the_device() -> None:
     waits = replace(BREAK, gb_type="Data-dependent branching")
-    for asks in (waits, replace(BREAK, gb_type="Dynamic shape operator")):  # as nonzero
+    others = ("Dynamic shape operator", "Data dependent operator")  # as nonzero and equal
+    for asks in (waits, *(replace(BREAK, gb_type=gb_type) for gb_type in others)):
         (found,) = find(Evidence(breaks=Breaks(breaks=(asks,), graphs=2)))
         assert str(found.cost) == "1 wait for the device a call, counted"
     for item in (BREAK, replace(waits, skipped=True)):

@@ -72,7 +72,7 @@ KEEP_A_TENSOR = "Another value compiles again: keep it a tensor, without .item()
 #: nothing to do; or graph breaks, through which functions of libraries are compiled alone.
 SIZES, UNAVOIDABLE, BREAKS = "sizes", "unavoidable", "breaks"
 #: The fix for recompiles for other sizes, without its full stop.
-ANY_SIZE = "Compile with dynamic=True, and one compile serves all sizes"
+ANY_SIZE = "Compile with dynamic=True, so that sizes are symbols"
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ END_THE_BREAKS = Fix(
     BREAKS,
 )
 NO_KNOWN_FIX = Fix("No fix is known for this guard.")
-NUMBER_FIX = Fix(f"{ANY_SIZE} and numbers.", SIZES)
+NUMBER_FIX = Fix("Compile with dynamic=True, so that sizes and numbers are symbols.", SIZES)
 
 #: Pattern of a failed guard → the fix, and its cause if it has one; the first match counts.
 _FIX_TEXTS: tuple[tuple[str, ...], ...] = (

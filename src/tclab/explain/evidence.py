@@ -30,6 +30,7 @@ def from_capture(
     from tclab.capturing.read.breaks import runs_at_breaks
     from tclab.capturing.read.frames import failed_compiles, library_callers, library_files
     from tclab.capturing.read.runs import calls_by_compile
+    from tclab.capturing.read.times import read_seconds_by_compile
     from tclab.system import machine
 
     failed = failed_compiles(capture.trace)
@@ -60,6 +61,7 @@ def from_capture(
         partitions=capture.partitions,
         post_grad=capture.post_grad,
         compile_time=capture.compile_time,
+        seconds_of=read_seconds_by_compile(capture.trace),
         callers=library_callers(capture.trace),
         libraries=library_files(capture.trace),
         runs_at=runs_at_breaks(capture.trace),

@@ -262,10 +262,17 @@ def missing(function: Callable[..., object], place: str, file: str) -> BadReques
     )
 
 
+#: A description names at most this number of arguments.
+_MOST_ARGUMENTS = 12
+
+
 def describe(call: Call) -> str:
-    """Describe a call's arguments in a few words: ``f32[8, 16], 3, mask=b8[8]``."""
-    parts = [brief(a) for a in call.args]
-    return ", ".join([*parts, *(f"{k}={brief(v)}" for k, v in call.kwargs.items())])
+    """Describe a call's arguments in a few words: ``f32[8, 16], 3, mask=b8[8]``. If there are many,
+    the first are described: ``f32[8], f32[9], and 48 more``.
+    """
+    parts = [*map(brief, call.args), *(f"{k}={brief(v)}" for k, v in call.kwargs.items())]
+    rest = len(parts) - _MOST_ARGUMENTS
+    return ", ".join([*parts[:_MOST_ARGUMENTS], *[f"and {rest} more"] * (rest > 0)])
 
 
 def brief(value: object, depth: int = 2) -> str:

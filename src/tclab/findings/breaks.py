@@ -15,7 +15,7 @@ from tclab.text import user_lines
 LIMIT = "GB0039"
 #: Types of breaks at which Python waits for a number that the device computes, such as the size of
 #: a result.
-_WAITS = re.compile(r"Data-dependent|Tensor\.item\(\)|data-dependent|Dynamic shape operator")
+_WAITS = re.compile(r"[Dd]ata[- ]dependent|Tensor\.item\(\)|Dynamic shape operator")
 # Explanation: Dynamo failed to run FX node with fake tensors: call_function f(): got TypeError('…')
 FAKE_TENSOR_ERROR = re.compile(r"with fake tensors: .*: got (\w+\(.+\))$")
 #: The most actions and lines in one finding.

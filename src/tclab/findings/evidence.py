@@ -68,9 +68,3 @@ class Evidence:
     runs_at: Mapping[str, int] = field(default_factory=dict)
     checkpoint_fix: str = ""
     compile_time: CompileTime = field(default_factory=CompileTime)
-
-    @property
-    def compile_seconds(self) -> float:
-        """The mean seconds of one compile; 0 if nothing was compiled."""
-        times = self.compile_time
-        return times.seconds / times.compiles if times.compiles else 0.0

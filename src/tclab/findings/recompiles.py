@@ -171,8 +171,8 @@ def _merge_fixes(group: Sequence[Fix]) -> str:
     texts = {fix.text for fix in group}
     if len(texts) == 1:
         return texts.pop()
-    tried = " Tried: each is compiled less often." if group[0].helped else ""
-    return f"{fixes.ANY_SIZE}.{tried}"
+    tried = "Tried: each is compiled less often." if group[0].helped else "(Not tried.)"
+    return f"{fixes.ANY_SIZE}. {tried}"
 
 
 def _recompiled_lines(
@@ -196,8 +196,7 @@ def _cost_of_recompiles(evidence: Evidence, items: Sequence[Recompile]) -> tuple
     """Return the kind of the finding on one function's recompiles, and their cost. A function
     compiles at every call only if each call after the first changed the same value.
     """
-    mean = evidence.compile_seconds
-    seconds = sum(evidence.seconds_of.get(item.compile_id, mean) for item in items)
+    seconds = sum(evidence.seconds_of.get(item.compile_id, 0.0) for item in items)
     names: dict[int, set[str]] = defaultdict(set)  # by call, those that the failed guards name
     for item in items:
         names[evidence.call_of.get(item.compile_id, 0)].update(_list_guarded_names(item))

@@ -17,6 +17,7 @@ from tclab.capturing.read.frames import (
 )
 from tclab.capturing.read.recompiles import read_recompiles
 from tclab.capturing.read.stages import Stages
+from tclab.capturing.read.times import read_seconds
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
 from tclab.capturing.trace.records import Log
@@ -174,7 +175,7 @@ def _read_compiles(trace: Trace) -> Iterator[JobCompile]:
             location=frame.location if frame else None,
             direction="forward" if event.name == names.METRICS else "backward",
             own=not (frame and is_library_file(frame.file)),
-            seconds=_read_seconds(data),
+            seconds=read_seconds(data),
             backend=float(data.get("backend_compile_time_s") or 0.0),
             guards=int(data.get("guard_count") or 0),
             operations=int(data.get("graph_op_count") or 0),
@@ -188,11 +189,6 @@ def _frame_of_metrics(data: Mapping[str, Any]) -> Frame | None:
     """
     file, line = data.get("co_filename"), data.get("co_firstlineno")
     return Frame(str(data.get("co_name") or ""), file, int(line)) if file and line else None
-
-
-def _read_seconds(data: Mapping[str, Any]) -> float:
-    whole = data.get("entire_frame_compile_time_s")
-    return float(whole) if whole is not None else float(data.get("duration_us") or 0) / 1e6
 
 
 def _read_failure(data: Mapping[str, Any]) -> str:

@@ -230,13 +230,14 @@ class Chain(Artifact):
 
     `runs` counts the runs of the graph in the first call: 0 if a later call compiled it, 1 if runs
     were not counted. `boundary` counts the bytes of the graph's inputs and outputs, each tensor
-    once; None if not known.
+    once; None if not known. `several_sizes` says that these runs had inputs of several sizes.
     """
 
     panes: tuple[Listing, ...] = ()
     compile_id: str = ""
     runs: int = 1
     boundary: int | None = None
+    several_sizes: bool = False
 
 
 @kind("diff")

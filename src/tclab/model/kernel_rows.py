@@ -122,10 +122,11 @@ def rows_of_chains(
     chains: Sequence[Chain], seconds: Mapping[KernelKey, float] = MappingProxyType({})
 ) -> tuple[KernelRow, ...]:
     """Return a row for each kernel and library call, graph by graph. Equal calls share one row.
-    `seconds` are the measured seconds of one launch.
+    `seconds` are the measured seconds of one launch. The bytes and operations of a graph that runs
+    with several sizes are not known, because they are counted for the sizes of its compile.
     """
     return _merge_equal_calls(
-        _add_seconds(replace(_make_row(kernel, key[2], graph), runs=chain.runs), seconds.get(key))
+        _add_seconds(_row_of_chain(kernel, key[2], graph, chain), seconds.get(key))
         for graph, chain in enumerate(chains)
         for key, kernel in kernels_of_chain(graph, chain)
     )
@@ -138,6 +139,11 @@ def kernels_of_chain(graph: int, chain: Chain) -> Iterator[tuple[KernelKey, Kern
         for number, pane in enumerate(panes, 1):
             if isinstance(pane, Kernel):
                 yield (graph, stage, number), pane
+
+
+def _row_of_chain(kernel: Kernel, pane: int, graph: int, chain: Chain) -> KernelRow:
+    row = replace(_make_row(kernel, pane, graph), runs=chain.runs)
+    return replace(row, bytes=None, operations=None) if chain.several_sizes else row
 
 
 def _add_seconds(row: KernelRow, launch: float | None) -> KernelRow:

@@ -14,7 +14,7 @@ from torch import nn
 
 import tclab
 from tclab.capturing.target import stand_in
-from tclab.capturing.target.capture import TargetCapture
+from tclab.capturing.target.capture import TargetCapture, capture_for
 from tclab.errors import CaptureError
 from tclab.model import Configuration
 from tclab.targets import TargetError
@@ -43,6 +43,23 @@ def test_the_result_is_that_of_eager_on_the_cpu() -> None:
     x = torch.randn(64)
     c = tclab.capture(lambda x: torch.sin(x) + torch.ones(64), target="h200")(x)
     assert torch.equal(c.result, torch.sin(x) + 1)
+
+
+def test_a_result_with_a_dynamic_size_makes_the_next_graph_dynamic() -> None:
+    def broken(x: torch.Tensor) -> torch.Tensor:
+        y = torch.sin(x)
+        torch._dynamo.graph_break()
+        return torch.cos(y)
+
+    first = torch.randn(8)
+    torch._dynamo.mark_dynamic(first, 0)
+    calls = [((first,), {}), ((torch.randn(16),), {})]
+    compiled, target = torch.compile(broken), capture_for(broken, "h200", calls)
+    torch._dynamo.utils.counters.clear()
+    for arguments, _ in calls:
+        compiled(*arguments)
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == len(target.graphs) == 2
+    assert not target.recompiles
 
 
 def test_a_kernel_goes_down_to_sass(pointwise_h200: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,7 +16,7 @@ from tclab.capturing.chain.resolve import Origins
 from tclab.capturing.machine_code import cpp, size_limit
 from tclab.capturing.machine_code.cpp import Assembly
 from tclab.capturing.read.bytecode import FrameBytecode
-from tclab.capturing.read.runs import runs_in_first_call
+from tclab.capturing.read.runs import compiles_with_several_sizes, runs_in_first_call
 from tclab.capturing.read.units import Unit
 from tclab.capturing.torch_private.cpp_commands import Commands
 from tclab.capturing.trace.events import Trace
@@ -49,6 +49,7 @@ def build_chains(
         commands,
         most_lines,
         runs_in_first_call(trace),
+        compiles_with_several_sizes(trace),
     )
     return tuple(builder.build(graph, index) for index, graph in enumerate(graphs["dynamo"]))
 
@@ -65,6 +66,7 @@ class _ChainBuilder:
     most_lines: int | None
     #: Compile id → the number of its runs in the first call; None if they were not counted.
     runs: Mapping[str, int] | None = None
+    several_sizes: Container[str] = ()
     #: Kernel source → assembly. It is a cache, because many graphs can have the same kernel.
     assembled: dict[str, Assembly | None] = field(default_factory=dict)
 
@@ -82,8 +84,10 @@ class _ChainBuilder:
         name = f"chain-{index}" if index else "chain"
         title = f"From Python to the machine, {graph.title}"
         runs = 1 if self.runs is None else self.runs.get(graph.compile_id, 0)
-        kept, boundary = _drop_dangling_keys(panes), self._boundary(graph.compile_id)
-        return Chain(title, name, kept, graph.compile_id, runs, boundary)
+        several = graph.compile_id in self.several_sizes
+        boundary = None if several else self._boundary(graph.compile_id)
+        kept = _drop_dangling_keys(panes)
+        return Chain(title, name, kept, graph.compile_id, runs, boundary, several)
 
     def _boundary(self, compile_id: str) -> int | None:
         """Sum the bytes that forward and backward read and write. A unit with alternative kernels

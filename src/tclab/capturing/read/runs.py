@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from itertools import takewhile
+from typing import Any
 
 from tclab.capturing.trace import names
-from tclab.capturing.trace.events import Trace
+from tclab.capturing.trace.events import Event, Trace
 
 
 def runs_in_first_call(trace: Trace) -> dict[str, int] | None:
@@ -15,15 +18,25 @@ def runs_in_first_call(trace: Trace) -> dict[str, int] | None:
     """
     if not trace.select(names.CALLED):
         return None
-    counts: Counter[tuple[str, str]] = Counter()
-    for event in trace.select(names.RUN, names.CALLED):
-        if event.name == names.CALLED:
-            break
-        counts[event.compile_id, event.payload] += 1
+    counts = Counter((event.compile_id, event.payload) for event in _first_runs(trace))
     runs: dict[str, int] = {}
     for (compile_id, _), count in counts.items():
         runs[compile_id] = max(count, runs.get(compile_id, 0))
     return runs
+
+
+def compiles_with_several_sizes(trace: Trace) -> frozenset[str]:
+    """Return the compiles whose graph ran with inputs of several sizes in the first call."""
+    sizes: dict[tuple[str, str], set[object]] = defaultdict(set)
+    for event in _first_runs(trace):
+        sizes[event.compile_id, event.payload].add(event.data)
+    return frozenset(compile_id for (compile_id, _), each in sizes.items() if len(each) > 1)
+
+
+def _first_runs(trace: Trace) -> Iterator[Event[Any]]:
+    """Return the runs of graphs in the first call."""
+    events = trace.select(names.RUN, names.CALLED)
+    return takewhile(lambda event: event.name == names.RUN, events)
 
 
 def calls_by_compile(trace: Trace) -> dict[str, int]:

@@ -7,7 +7,8 @@ the phases add up to the total and no moment counts twice.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
@@ -88,6 +89,20 @@ def read_compile_time(trace: Trace) -> CompileTime:
     for event in trace.select(names.CHROME):
         times.add(event.data)
     return times.compile_time()
+
+
+def read_seconds_by_compile(trace: Trace) -> dict[str, float]:
+    """Map the id of each compile to the seconds of this compile and of its backward."""
+    seconds: dict[str, float] = defaultdict(float)
+    for event in trace.select(names.METRICS, "bwd_compilation_metrics"):
+        seconds[event.compile_id] += read_seconds(event.data or {})
+    return seconds
+
+
+def read_seconds(metrics: Mapping[str, Any]) -> float:
+    """Return the seconds of one compile from its metrics."""
+    whole = metrics.get("entire_frame_compile_time_s")
+    return float(whole) if whole is not None else float(metrics.get("duration_us") or 0) / 1e6
 
 
 def read_timeline(trace: Trace) -> Chart:

@@ -16,7 +16,7 @@ from tclab.capturing.fresh import python_function
 from tclab.capturing.read.output_code import OutputCode
 from tclab.capturing.target import choices, constants, device, errors, gaps, tracing
 from tclab.capturing.target.timing.variants import GraphCompiler, Wrappers
-from tclab.capturing.torch_private import compiler
+from tclab.capturing.torch_private import compiler, graph_runs
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
 
@@ -142,7 +142,7 @@ def make_backend(
         return (
             _raise_no_result
             if calls_triton(module) or calls_gpu_operator(module)
-            else _note_runs(_cpu_runner(cpu_graph), trace)
+            else _note_runs(_mark_dynamic_results(_cpu_runner(cpu_graph), module), trace)
         )
 
     return compile_graph
@@ -173,12 +173,42 @@ def _cpu_runner(module: fx.GraphModule) -> Compiled:
     return run
 
 
+def _mark_dynamic_results(run: Compiled, module: fx.GraphModule) -> Compiled:
+    """Make a function that marks the dynamic dimensions of a graph's results as the compiled code
+    does on the GPU. For such a result Dynamo compiles the next graph with symbols from the start.
+    """
+    from torch._functorch._aot_autograd import runtime_wrappers
+    from torch.fx.experimental.symbolic_shapes import is_concrete_int
+
+    mark: Any = getattr(
+        runtime_wrappers,
+        "mark_dynamo_propagated_dynamic_indices",
+        getattr(runtime_wrappers, "maybe_mark_dynamic_helper", None),  # before 2.13
+    )
+    values = [node.meta.get("example_value") for node in module.graph.output_node().args[0]]
+    dynamic = [
+        {i for i, size in enumerate(value.shape) if not is_concrete_int(size)}
+        if isinstance(value, torch.Tensor)
+        else set()
+        for value in values
+    ]
+
+    def marking(*args: Any) -> Any:
+        results = run(*args)
+        for result, dimensions in zip(results, dynamic, strict=True):
+            if dimensions:
+                mark(result, dimensions)
+        return results
+
+    return marking
+
+
 def _note_runs(run: Compiled, trace: Trace) -> Compiled:
     """Make a function that also notes each run of the graph being compiled."""
     ids = compiler.current_compile_ids()
 
     def noting(*args: Any) -> Any:
-        trace.add(names.RUN, None, "", ids)
+        trace.add(names.RUN, graph_runs.list_sizes(args), "", ids)
         return run(*args)
 
     return noting

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from unittest import mock
+
+import torch
 
 from tclab.capturing.torch_private import compiler
 from tclab.capturing.torch_private.private import Private
@@ -23,7 +25,7 @@ _IDS = "tclab_compile_ids"
 @contextmanager
 def note_runs(trace: Trace) -> Iterator[None]:
     """Add an event to `trace` for each run of a compiled graph during the block. The event's
-    payload tells apart the graphs of one compile.
+    payload tells apart the graphs of one compile, and its data are the sizes of the inputs.
     """
     from torch._inductor.output_code import CompiledFxGraph
 
@@ -41,10 +43,16 @@ def note_runs(trace: Trace) -> Iterator[None]:
         yield
 
 
+def list_sizes(inputs: Iterable[object]) -> tuple[tuple[int, ...], ...]:
+    """Return the shapes of the tensors among a graph's inputs."""
+    return tuple(tuple(each.shape) for each in inputs if isinstance(each, torch.Tensor))
+
+
 def _wrap_call(original: Callable[..., Any], trace: Trace) -> Callable[..., Any]:
     @functools.wraps(original)
     def call(self: Any, inputs: Any) -> Any:
-        trace.add(names.RUN, None, str(id(self)), getattr(self, _IDS, (None, None)))
+        ids = getattr(self, _IDS, (None, None))
+        trace.add(names.RUN, list_sizes(inputs), str(id(self)), ids)
         return original(self, inputs)
 
     return call

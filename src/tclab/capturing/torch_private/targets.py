@@ -92,6 +92,7 @@ NAMES = (
     Private("torch._functorch.config", "force_non_lazy_backward_lowering", "a backward at once"),
     Private("torch._inductor.config", "compile_threads", "no worker processes"),
     Private("torch.utils._pytree", "tree_map_only", "tensors within arguments"),
+    Private("torch._functorch._aot_autograd", "runtime_wrappers", "marks of dynamic results"),
     Private(_CODECACHE, "PyCodeCache.load_by_key_path", "stop before running"),
     Private(_CODECACHE, "PyCodeCache.load", "a template's kernel"),
     Private(_PATTERNS, "init_once_fakemode", "lazily made patterns"),

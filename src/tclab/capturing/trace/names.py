@@ -97,8 +97,9 @@ LOOP_BODIES: EventName[LoopBodiesNote] = EventName("links_ir")
 KERNEL: EventName[KernelNote] = EventName("links_kernel")
 FUSION_QUERY: EventName[FusionQueryNote] = EventName("links_asked")
 FUSED: EventName[FusedNote] = EventName("links_fused")
-#: A compiled graph ran; the payload tells apart the graphs of one compile.
-RUN = "graph_run"
+#: A compiled graph ran with inputs of these shapes; the payload tells apart the graphs of one
+#: compile.
+RUN: EventName[tuple[tuple[int, ...], ...]] = EventName("graph_run")
 #: A call of the function, including its backward, ended.
 CALLED = "call_ended"
 #: The shortened file names in PyTorch's guards → the full names.

@@ -93,14 +93,13 @@ def _list_functions(capture: Capture) -> Iterator[_Function]:
 
 def _find_fix(function: _Function, before: TrialResult, remedies: list[Remedy], symbols: set[str],
          runner: TrialRunner) -> Fix:  # fmt: skip
-    helped, failed, untried = [], [], False
+    helped, failed = [], []
     enough: list[Remedy] = []
     for remedy in remedies:
         if any(_is_more_than(remedy, each) for each in enough):
             continue
         result = runner.run(remedy)
         if result is None:
-            untried = True
             break
         if outcome := _describe_outcome(function, remedy, before, result):
             helped.append(f"{remedy.description} Tried: {outcome}.")
@@ -116,7 +115,7 @@ def _find_fix(function: _Function, before: TrialResult, remedies: list[Remedy], 
     known = fixes.fix_together(_drop_repeated_guards(function.guards), symbols)
     if known.cause == fixes.UNAVOIDABLE:
         return known
-    if failed and not untried:
+    if failed:
         shown = [remedy for remedy in failed if remedy not in _FOR_PARAMETERS]
         tried = "; ".join(remedy.description.rstrip(".") for remedy in shown)
         cause = _explain_loop(function) or _explain_constant(function)
