@@ -87,7 +87,7 @@ def test_the_wheel_has_the_package_and_what_the_labs_need(built: Built) -> None:
     timings = "tclab/capturing/target/timing/shipped/h200-torch2.11/padding.json"
     shipped = {"tclab/site/labs/shipped/docs/labs/index.md", timings}
     assert others == {f"{about}licenses/LICENSE", *shipped}
-    assert built.wheel.stat().st_size < 1_250_000
+    assert built.wheel.stat().st_size < 1_300_000
 
 
 def test_the_sdist_gives_the_same_wheel(built: Built, tmp_path: Path) -> None:
