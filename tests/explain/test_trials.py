@@ -148,6 +148,19 @@ class Counts(nn.Module):
 counts = Counts()
 
 
+class Counted(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        return x * self.calls
+
+
+around = nn.Sequential(Counted(), nn.ReLU())
+
+
 def exported(x):
     rows = torch.export.Dim("rows", min=1, max=8)
     return torch.export.export(Cached(), (x,), dynamic_shapes={"x": {0: rows}})
@@ -171,6 +184,7 @@ CALLS = {
     "promoted": "(torch.arange(8), torch.tensor(0.1, dtype=torch.bfloat16))",
     "keys": "(torch.rand(4, 2, 16), torch.zeros(4, dtype=torch.int64))",
     "counts": "(torch.rand(8),)",
+    "around": "[(torch.ones(2),)] * 3",
     "exported": "(torch.ones(1, 2),)",
 }
 
@@ -238,6 +252,14 @@ def test_a_recompile_in_pytorchs_file_is_shown_at_the_line_that_leads_there(expl
     (place,) = found[0].places
     assert place.line == FILE.splitlines().index("        return part(x) + 1") + 1
     assert found[0].what.startswith("what this line calls is compiled again")
+
+
+def test_a_recompile_of_pytorchs_module_is_shown_at_the_readers_line_that_changes(explained):
+    """The compiled frame is PyTorch's own, and nothing of the reader's called it."""
+    (found,) = (each for each in explained("around").findings if "compile" in each.name)
+    line = FILE.splitlines().index("        self.calls += 1") + 1
+    assert [str(place) for place in found.places] == [f"tried_around.py:{line}"]
+    assert found.what.startswith("the code around this line is compiled again 2 times")
 
 
 def test_a_line_of_generated_code_is_not_the_readers(tmp_path, monkeypatch):

@@ -364,6 +364,27 @@ def test_functions_of_a_library_that_breaks_compile_alone() -> None:
         assert END_THE_BREAKS.text not in [action for f in find(other) for action in f.actions]
 
 
+def test_a_recompile_of_pytorchs_own_frame_is_at_the_readers_line_in_it() -> None:
+    """Where nothing of the reader's called the frame, as with an nn.Sequential that is compiled."""
+    frames = [("torch/_dynamo/external_utils.py", 69, "inner", "return fn(*args, **kwargs)"),
+              ("model.py", 12, "forward", "self.calls += 1"),
+              ("lib/layer.py", 5, "bump", "module.calls += 1")]  # fmt: skip
+    texts = [f'  File "{f}", line {n}, in {of}\n    {code}' for f, n, of, code in frames]
+    stack = "\n".join(["User stack trace:", *texts])
+    own = SourceLine("torch/_dynamo/external_utils.py", 67, "", "inner")
+    again = replace(AGAIN, reasons=(f"0/0: fn._modules['0'].calls == 0\n{stack}",), location=own)
+    evidence = Evidence(recompiles=(again,), libraries=frozenset({own.file, "lib/layer.py"}))
+    line = SourceLine("model.py", 12, "self.calls += 1", "forward")
+    (found,) = find(evidence)
+    assert found.places == (line,)
+    assert found.what.startswith("the code around this line is compiled again (0/1): fn.0.calls")
+    (called,) = find(replace(evidence, callers={"0/1": LINE}))
+    assert called.places == (LINE,) and called.what.startswith("what this line calls is")
+    readers = replace(again, location=START)
+    (at_function,) = find(replace(evidence, recompiles=(readers,)))
+    assert at_function.places == (START,)
+
+
 def test_a_bypass_costs_what_its_cache_would_save() -> None:
     """Inductor's cache keeps a graph that AOTAutograd's does not take."""
     phases = ("Dynamo", "AOTAutograd", "Inductor: joint-graph passes", "Inductor: lowering",
