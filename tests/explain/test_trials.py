@@ -18,8 +18,9 @@ from tclab.errors import ExplainError
 from tclab.explain import ExplainRequest, explain, explain_named, failures, load, source
 from tclab.explain.subject import Subject
 from tclab.explain.trials import breaks, failing, recompiles, scalars
+from tclab.explain.trials.checks import assert_in_graph
 from tclab.explain.trials.remedy import Remedy, TrialResult
-from tclab.explain.trials.rewrites import assert_in_graph, list_rewrites, move_compiles
+from tclab.explain.trials.rewrites import list_rewrites, move_compiles
 from tclab.explain.trials.runner import TrialRunner, open_runner
 from tclab.model import Break, Breaks, Report, SourceLine
 
@@ -62,6 +63,15 @@ def checked(x):
         raise ValueError(
             "a zero"
         )
+    return 1 / x
+
+
+def described(x):
+    if not (
+        x > 0
+    ).all():
+        low = x.min()
+        raise ValueError(low)
     return 1 / x
 
 
@@ -176,6 +186,7 @@ CALLS = {
     "filled": "[(dictionary(n), torch.ones(2)) for n in range(4)]",
     "chosen": "(torch.ones(4),)",
     "checked": "(torch.ones(4),)",
+    "described": "(torch.ones(4),)",
     "drifting": "[(torch.ones(1, 2), True), (torch.ones(1, 2), False)]",
     "keeps": "(torch.ones(2), torch.tensor(1))",
     "picked": "[(torch.rand(4, 8), torch.tensor(k)) for k in range(2)]",
@@ -245,6 +256,56 @@ def test_a_check_that_only_raises_is_made_in_the_graph(explained):
     assert f"(line {line})" in hint and "_assert_async(torch.logical_not((x == 0).any()))" in hint
     assert hint.endswith("Tried: 1 graph break becomes 0.")
     assert assert_in_graph(FILE, line + 1) is None
+
+
+def test_a_check_that_describes_its_error_is_made_in_the_graph(explained):
+    (item,) = explained("described").breaks
+    (hint,) = item.hints
+    assert "torch._assert_async((x > 0).all()). Tried: 1 graph break becomes 0." in hint
+
+
+LIBRARY = """\
+def inverse(x, checked=True):
+    if checked:
+        if (x == 0).any():
+            where = x == 0
+            raise ValueError(where)
+    return 1 / x
+
+
+def root(x):
+    if (x < 0).any():
+        raise ValueError("negative")
+    return x**0.5
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("inverse", "It is made only if `checked`: turn that off."),
+        ("root", "Make the call before the compiled code, or keep the break."),
+    ],
+)
+def test_a_check_in_a_library_is_no_cond(write, monkeypatch, name, said):
+    """torch.cond cannot raise, and the reader cannot change the library's lines."""
+    folder = write("site-packages/of_a_library.py", LIBRARY).parent
+    monkeypatch.syspath_prepend(folder)
+    write(f"uses_{name}.py", f"""\
+import of_a_library
+import torch
+
+
+def calls(x):
+    return of_a_library.{name}(x * 2) + 1
+
+
+def example_inputs():
+    return (torch.ones(4),)
+""")  # fmt: skip
+    items = explain_named(ExplainRequest.parse(f"uses_{name}.py:calls")).breaks
+    hints = {hint for item in items for hint in item.hints}
+    assert [hint.endswith(f"{said} {breaks.NOT_TRIED}") for hint in hints] == [True]
 
 
 def test_a_recompile_in_pytorchs_file_is_shown_at_the_line_that_leads_there(explained):
