@@ -18,6 +18,7 @@ from tclab.errors import ExplainError
 from tclab.explain import ExplainRequest, explain, explain_named, failures, load, source
 from tclab.explain.subject import Subject
 from tclab.explain.trials import breaks, failing, recompiles, scalars
+from tclab.explain.trials.batch_norm import set_momentum
 from tclab.explain.trials.checks import assert_in_graph
 from tclab.explain.trials.remedy import Remedy, TrialResult
 from tclab.explain.trials.rewrites import list_rewrites, move_compiles
@@ -168,6 +169,7 @@ class Counted(nn.Module):
         return x * self.calls
 
 
+averaged = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2, momentum=None))
 around = nn.Sequential(Counted(), nn.ReLU())
 
 
@@ -195,6 +197,7 @@ CALLS = {
     "promoted": "(torch.arange(8), torch.tensor(0.1, dtype=torch.bfloat16))",
     "keys": "(torch.rand(4, 2, 16), torch.zeros(4, dtype=torch.int64))",
     "counts": "(torch.rand(8),)",
+    "averaged": "[(torch.rand(4, 2),)] * 2",
     "around": "[(torch.ones(2),)] * 3",
     "exported": "(torch.ones(1, 2),)",
 }
@@ -262,6 +265,22 @@ def test_a_check_that_describes_its_error_is_made_in_the_graph(explained):
     (item,) = explained("described").breaks
     (hint,) = item.hints
     assert "torch._assert_async((x > 0).all()). Tried: 1 graph break becomes 0." in hint
+
+
+def test_a_momentum_ends_the_reading_of_the_count_of_batches(explained):
+    (item,) = explained("averaged").breaks
+    (hint,) = item.hints
+    line = next(n for n, code in enumerate(FILE.splitlines(), 1) if "momentum=None" in code)
+    assert hint.startswith(f"Give BatchNorm momentum=0.1 (line {line}): without a number")
+    assert hint.endswith("Tried: 1 graph break becomes 0.")
+
+
+def test_a_momentum_of_none_is_replaced_wherever_a_batchnorm_has_it():
+    text = "a, b = (nn.BatchNorm1d(2, momentum=None), f(BatchNorm2d(3, momentum=None)))\n"
+    text += "c = nn.Other(momentum=None), nn.BatchNorm1d(2)\n"
+    (changed,) = set_momentum(text).lines.items()
+    assert changed == (1, text.splitlines()[0].replace("None", "0.1"))
+    assert not set_momentum("c = 1\n").lines
 
 
 LIBRARY = """\

@@ -11,8 +11,8 @@ from dataclasses import replace
 from tclab.compare import fixes
 from tclab.compare.fixes import Fix
 from tclab.explain import source
-from tclab.explain.trials import checks, failing, scalars
-from tclab.explain.trials.remedy import Remedy
+from tclab.explain.trials import batch_norm, checks, failing, scalars
+from tclab.explain.trials.remedy import Remedy, TrialResult
 from tclab.explain.trials.runner import TrialRunner
 from tclab.findings.breaks import LIMIT, select_lines
 from tclab.model import Break, Breaks
@@ -55,6 +55,8 @@ def try_hints(breaks: Breaks, recompile_fixes: Mapping[str, Fix], runner: TrialR
             hints = (failing.diagnose(runner, str(item.location), error).step,)
         elif checks.only_raises(item):
             hints = _advise_check(item, counted, runner)
+        elif batch_norm.reads_its_count(item):
+            hints = _try_momentum(counted, runner)
         else:
             hints = tuple(
                 filter(None, (_try_hint(h, counted, outcomes, runner) for h in _clean_hints(item)))
@@ -74,7 +76,18 @@ def _advise_check(item: Break, breaks_before: int, runner: TrialRunner) -> tuple
     if remedy is None:
         return ()
     where = runner.request.spec.rpartition(":")[0] if runner.request else ""
-    result = runner.run(remedy) if os.path.realpath(path) == os.path.realpath(where) else None
+    is_explained = os.path.realpath(path) == os.path.realpath(where)
+    return _state(remedy, runner.run(remedy) if is_explained else None, breaks_before)
+
+
+def _try_momentum(breaks_before: int, runner: TrialRunner) -> tuple[str, ...]:
+    """Return the way round the count of batches that a BatchNorm reads."""
+    remedy = batch_norm.set_momentum(failing.read_file(runner))
+    return _state(remedy, runner.run(remedy) if remedy.lines else None, breaks_before)
+
+
+def _state(remedy: Remedy, result: TrialResult | None, breaks_before: int) -> tuple[str, ...]:
+    """Return what to do with the outcome of its trial; nothing if it leaves as many breaks."""
     if result is None:
         return (f"{remedy.description} {NOT_TRIED}",)
     if result.error or result.breaks >= breaks_before:
