@@ -17,7 +17,7 @@ from tclab.compare import fixes
 from tclab.errors import ExplainError
 from tclab.explain import ExplainRequest, explain, explain_named, failures, load, source
 from tclab.explain.subject import Subject
-from tclab.explain.trials import breaks, failing, recompiles, scalars
+from tclab.explain.trials import breaks, failing, recompile_remedies, recompiles, scalars
 from tclab.explain.trials.batch_norm import set_momentum
 from tclab.explain.trials.checks import assert_in_graph
 from tclab.explain.trials.remedy import Remedy, TrialResult
@@ -511,9 +511,9 @@ GRADIENT = "tensor 'x' requires_grad mismatch. expected requires_grad=0"
 def test_a_library_s_argument_gets_no_gradient_from_the_reader():
     subject = Subject("f", "tried.py:f", lambda x: x, tuple)
     runner = TrialRunner(ExplainRequest.parse("tried.py:f"))
-    own = recompiles._Function(SourceLine("m.py", 1), (GRADIENT,), limited=False)
+    own = recompile_remedies.RecompiledFunction(SourceLine("m.py", 1), (GRADIENT,), limited=False)
     for function, count in ((own, 1), (replace(own, in_library=True), 0)):
-        assert len([*recompiles._list_remedies(function, subject, runner)]) == count
+        assert len([*recompile_remedies.list_remedies(function, subject, runner)]) == count
 
 
 @pytest.mark.parametrize(("helps", "cause"), [("", fixes.SIZES), ("detach", "")])
@@ -526,10 +526,10 @@ def test_only_dynamic_shapes_alone_are_a_fix_for_sizes(monkeypatch, helps, cause
 
     monkeypatch.setattr(TrialRunner, "_try", tried)
     size = "tensor 'x' size mismatch at index 0. expected 8, actual 9"
-    match = recompiles._SIZE.match(size)
-    function = recompiles._Function(place, (size,), limited=False, sizes=(match,))
+    match = recompile_remedies.SIZE.match(size)
+    function = recompile_remedies.RecompiledFunction(place, (size,), limited=False, sizes=(match,))
     runner = TrialRunner(ExplainRequest.parse("tried.py:f"))
-    remedies = [*recompiles._list_remedies(function, Subject("f", "", len, tuple), runner)]
+    remedies = [*recompile_remedies.list_remedies(function, Subject("f", "", len, tuple), runner)]
     before = TrialResult(compiles={str(place): 2})
     fix = recompiles._find_fix(function, before, remedies, set(), runner)
     assert fix.helped and fix.cause == cause and ("Parameter" in fix.text) == (helps == "detach")
