@@ -283,6 +283,20 @@ def test_a_momentum_of_none_is_replaced_wherever_a_batchnorm_has_it():
     assert not set_momentum("c = 1\n").lines
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if a:\n    y = 1\nelif x.any():\n    raise ValueError",
+        "if x.any():\n    raise ValueError\nelse:\n    y = 1",
+        "def f(x):\n    if x.any():\n        if a:\n            return 1\n        raise ValueError",
+        "try:\n    if x.any():\n        raise ValueError\nexcept ValueError:\n    y = 1",
+    ],
+)
+def test_an_if_that_does_more_than_raise_is_no_check(code):
+    line = next(n for n, each in enumerate(code.splitlines(), 1) if "x.any" in each)
+    assert assert_in_graph(code, line) is None
+
+
 LIBRARY = """\
 def inverse(x, checked=True):
     if checked:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tclab.explain import source
 from tclab.explain.trials import rewrites
@@ -18,17 +18,17 @@ _IF = "GB0170"
 
 
 def only_raises(item: Break) -> bool:
-    """Return whether a break is at an ``if`` on a tensor's value whose body ends with a raise."""
+    """Return whether a break is at an ``if`` on a tensor's value whose body only raises."""
     return item.gb_id == _IF and item.location is not None and bool(_read_check(item.location))
 
 
 def assert_in_graph(text: str, line: int) -> Remedy | None:
     """Return the remedy for ``if condition: raise …`` on a tensor: the graph itself asserts it."""
     path = _find_check(text, line)
-    if not path or path[-1].orelse:
-        return None
-    lines, test = text.splitlines(), path[-1].test
-    at, end = path[-1].lineno, path[-1].end_lineno or line
+    lines = text.splitlines()
+    if not path or path[-1].orelse or not lines[path[-1].lineno - 1].lstrip().startswith("if"):
+        return None  # an else or elif, whose branches are a choice
+    at, end, test = path[-1].lineno, path[-1].end_lineno or line, path[-1].test
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         holds = ast.unparse(test.operand)
     else:
@@ -55,19 +55,29 @@ def _read_check(place: SourceLine) -> list[ast.If]:
 
 
 def _find_check(text: str, line: int) -> list[ast.If]:
-    """Return the ``if`` at a line whose body ends with a raise, behind those around it in its
+    """Return the ``if`` at a line whose body does nothing but raise, behind those around it in its
     function; an empty list if there is none.
     """
     path: list[ast.If] = []
     for node in ast.walk(rewrites.parse_file(text)):  # from the outside in
-        if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or 0):
+        if isinstance(node, ast.FunctionDef) and _has_line(node, node.body, line):
             path = []
-        elif isinstance(node, ast.If) and any(
-            each.lineno <= line <= (each.end_lineno or 0) for each in (node.test, *node.body)
-        ):
+        elif isinstance(node, ast.Try) and _has_line(node, node.body, line):
+            return []  # what is raised may be caught
+        elif isinstance(node, ast.If) and _has_line(node, node.body, line):
             path.append(node)
     ends = path and path[-1].lineno <= line <= (path[-1].test.end_lineno or 0)
-    return path if ends and isinstance(path[-1].body[-1], ast.Raise) else []
+    return path if ends and _only_raises(path[-1].body) else []
+
+
+def _has_line(node: ast.stmt, body: Sequence[ast.stmt], line: int) -> bool:
+    return node.lineno <= line <= (body[-1].end_lineno or 0)
+
+
+def _only_raises(body: Sequence[ast.stmt]) -> bool:
+    others = (ast.Return, ast.Break, ast.Continue, ast.Yield)
+    inner = (each for statement in body for each in ast.walk(statement))
+    return isinstance(body[-1], ast.Raise) and not any(isinstance(each, others) for each in inner)
 
 
 def _switches(node: ast.If) -> Iterator[ast.expr]:
