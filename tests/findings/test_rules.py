@@ -501,6 +501,14 @@ def test_a_break_that_runs_several_times_waits_each_time() -> None:
     assert str(found.cost) == "3 waits for the device a call, counted"
 
 
+def test_a_break_inside_pytorch_has_only_what_a_trial_found() -> None:
+    inside = SourceLine("torch/nn/modules/batchnorm.py", 192, "float(count)", "forward")
+    hints = ("Remove the call. (Not tried.)", "Set it. Tried: 1 graph break becomes 0.")
+    item = replace(BREAK, location=inside, stack=(inside,), hints=hints, tried=True)
+    (found,) = find(Evidence(breaks=Breaks(breaks=(item,), graphs=2)))
+    assert found.actions == hints[1:]
+
+
 def test_a_break_of_a_library_stands_at_the_line_that_called_it() -> None:
     inner = SourceLine("kornia/canny.py", 301, "while edges.any():", "canny")
     broken = replace(BREAK, stack=(LINE, inner), location=inner)

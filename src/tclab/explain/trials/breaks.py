@@ -14,7 +14,7 @@ from tclab.explain import source
 from tclab.explain.trials import batch_norm, checks, failing, scalars
 from tclab.explain.trials.remedy import Remedy, TrialResult
 from tclab.explain.trials.runner import TrialRunner
-from tclab.findings.breaks import LIMIT, select_lines
+from tclab.findings.breaks import LIMIT, TRIED, select_lines
 from tclab.model import Break, Breaks
 from tclab.text import user_lines
 
@@ -105,7 +105,7 @@ def _try_scalars(item: Break, breaks_before: int, runner: TrialRunner) -> tuple[
 
 def _describe_breaks(breaks_before: int, after: int) -> str:
     many = "1 graph break becomes" if breaks_before == 1 else f"{breaks_before} graph breaks become"
-    return f"Tried: {many} {after}."
+    return f"{TRIED} {many} {after}."
 
 
 def _in_users_code(item: Break) -> bool:
