@@ -11,7 +11,14 @@ import torch
 from tclab.capturing.agreement import values
 from tclab.explain import ExplainRequest, failures, load, run, subject
 from tclab.explain.steps import silent
-from tclab.explain.trials import breaks, differing, failing, recompiles, same_results
+from tclab.explain.trials import (
+    breaks,
+    differing,
+    failing,
+    recompile_remedies,
+    recompiles,
+    same_results,
+)
 from tclab.explain.trials.attempt import attempt
 from tclab.explain.trials.remedy import Remedy, TrialResult
 from tclab.explain.trials.rewrites import disabled_functions
@@ -315,7 +322,9 @@ def test_a_loop_over_a_size_is_named(write, monkeypatch):
     monkeypatch.setattr(recompiles.source, "files", lambda: {"loop.py": "loop.py"})
     size = "tensor 'x' size mismatch at index 1. expected 4, actual 6"
     sizes = tuple(re.finditer("size mismatch", size))
-    function = recompiles._Function(SourceLine("loop.py", 1), (size,), limited=False, sizes=sizes)
+    function = recompile_remedies.RecompiledFunction(
+        SourceLine("loop.py", 1), (size,), limited=False, sizes=sizes
+    )
     said = recompiles._explain_loop(function)
     assert said.startswith("`for t in range(x.shape[1])` (loop.py:3) is unrolled")
     assert not recompiles._explain_loop(replace(function, guards=("n == 3",), sizes=()))
@@ -369,7 +378,7 @@ def test_arguments_that_require_grad_as_later_values_do(write):
     write("blocks.py", BLOCKS)
     request = ExplainRequest.parse("blocks.py:forward")
     counts = [sum(attempt(request, each).compiles.values())
-              for each in (Remedy(), recompiles._GRADIENTS)]  # fmt: skip
+              for each in (Remedy(), recompile_remedies._GRADIENTS)]  # fmt: skip
     assert counts == [2, 1]
 
 

@@ -17,9 +17,11 @@ from tclab.compare import fixes
 from tclab.errors import ExplainError
 from tclab.explain import ExplainRequest, explain, explain_named, failures, load, source
 from tclab.explain.subject import Subject
-from tclab.explain.trials import breaks, failing, recompiles, scalars
+from tclab.explain.trials import breaks, failing, recompile_remedies, recompiles, scalars
+from tclab.explain.trials.batch_norm import set_momentum
+from tclab.explain.trials.checks import assert_in_graph
 from tclab.explain.trials.remedy import Remedy, TrialResult
-from tclab.explain.trials.rewrites import assert_in_graph, list_rewrites, move_compiles
+from tclab.explain.trials.rewrites import list_rewrites, move_compiles
 from tclab.explain.trials.runner import TrialRunner, open_runner
 from tclab.model import Break, Breaks, Report, SourceLine
 
@@ -62,6 +64,15 @@ def checked(x):
         raise ValueError(
             "a zero"
         )
+    return 1 / x
+
+
+def described(x):
+    if not (
+        x > 0
+    ).all():
+        low = x.min()
+        raise ValueError(low)
     return 1 / x
 
 
@@ -148,6 +159,20 @@ class Counts(nn.Module):
 counts = Counts()
 
 
+class Counted(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        return x * self.calls
+
+
+averaged = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2, momentum=None))
+around = nn.Sequential(Counted(), nn.ReLU())
+
+
 def exported(x):
     rows = torch.export.Dim("rows", min=1, max=8)
     return torch.export.export(Cached(), (x,), dynamic_shapes={"x": {0: rows}})
@@ -163,6 +188,7 @@ CALLS = {
     "filled": "[(dictionary(n), torch.ones(2)) for n in range(4)]",
     "chosen": "(torch.ones(4),)",
     "checked": "(torch.ones(4),)",
+    "described": "(torch.ones(4),)",
     "drifting": "[(torch.ones(1, 2), True), (torch.ones(1, 2), False)]",
     "keeps": "(torch.ones(2), torch.tensor(1))",
     "picked": "[(torch.rand(4, 8), torch.tensor(k)) for k in range(2)]",
@@ -171,6 +197,8 @@ CALLS = {
     "promoted": "(torch.arange(8), torch.tensor(0.1, dtype=torch.bfloat16))",
     "keys": "(torch.rand(4, 2, 16), torch.zeros(4, dtype=torch.int64))",
     "counts": "(torch.rand(8),)",
+    "averaged": "[(torch.rand(4, 2),)] * 2",
+    "around": "[(torch.ones(2),)] * 3",
     "exported": "(torch.ones(1, 2),)",
 }
 
@@ -233,11 +261,99 @@ def test_a_check_that_only_raises_is_made_in_the_graph(explained):
     assert assert_in_graph(FILE, line + 1) is None
 
 
+def test_a_check_that_describes_its_error_is_made_in_the_graph(explained):
+    (item,) = explained("described").breaks
+    (hint,) = item.hints
+    assert "torch._assert_async((x > 0).all()). Tried: 1 graph break becomes 0." in hint
+
+
+def test_a_momentum_ends_the_reading_of_the_count_of_batches(explained):
+    (item,) = explained("averaged").breaks
+    (hint,) = item.hints
+    line = next(n for n, code in enumerate(FILE.splitlines(), 1) if "momentum=None" in code)
+    assert hint.startswith(f"Give BatchNorm momentum=0.1 (line {line}): without a number")
+    assert hint.endswith("Tried: 1 graph break becomes 0.")
+
+
+def test_a_momentum_of_none_is_replaced_wherever_a_batchnorm_has_it():
+    text = "a, b = (nn.BatchNorm1d(2, momentum=None), f(BatchNorm2d(3, momentum=None)))\n"
+    text += "c = nn.Other(momentum=None), nn.BatchNorm1d(2)\n"
+    (changed,) = set_momentum(text).lines.items()
+    assert changed == (1, text.splitlines()[0].replace("None", "0.1"))
+    assert not set_momentum("c = 1\n").lines
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if a:\n    y = 1\nelif x.any():\n    raise ValueError",
+        "if x.any():\n    raise ValueError\nelse:\n    y = 1",
+        "def f(x):\n    if x.any():\n        if a:\n            return 1\n        raise ValueError",
+        "try:\n    if x.any():\n        raise ValueError\nexcept ValueError:\n    y = 1",
+    ],
+)
+def test_an_if_that_does_more_than_raise_is_no_check(code):
+    line = next(n for n, each in enumerate(code.splitlines(), 1) if "x.any" in each)
+    assert assert_in_graph(code, line) is None
+
+
+LIBRARY = """\
+def inverse(x, checked=True):
+    if checked:
+        if (x == 0).any():
+            where = x == 0
+            raise ValueError(where)
+    return 1 / x
+
+
+def root(x):
+    if (x < 0).any():
+        raise ValueError("negative")
+    return x**0.5
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("inverse", "It is made only if `checked`: turn that off."),
+        ("root", "Make the call before the compiled code, or keep the break."),
+    ],
+)
+def test_a_check_in_a_library_is_no_cond(write, monkeypatch, name, said):
+    """torch.cond cannot raise, and the reader cannot change the library's lines."""
+    folder = write("site-packages/of_a_library.py", LIBRARY).parent
+    monkeypatch.syspath_prepend(folder)
+    write(f"uses_{name}.py", f"""\
+import of_a_library
+import torch
+
+
+def calls(x):
+    return of_a_library.{name}(x * 2) + 1
+
+
+def example_inputs():
+    return (torch.ones(4),)
+""")  # fmt: skip
+    items = explain_named(ExplainRequest.parse(f"uses_{name}.py:calls")).breaks
+    hints = {hint for item in items for hint in item.hints}
+    assert [hint.endswith(f"{said} {breaks.NOT_TRIED}") for hint in hints] == [True]
+
+
 def test_a_recompile_in_pytorchs_file_is_shown_at_the_line_that_leads_there(explained):
     found = [each for each in explained("drifting").findings if each.name == "recompile"]
     (place,) = found[0].places
     assert place.line == FILE.splitlines().index("        return part(x) + 1") + 1
     assert found[0].what.startswith("what this line calls is compiled again")
+
+
+def test_a_recompile_of_pytorchs_module_is_shown_at_the_readers_line_that_changes(explained):
+    """The compiled frame is PyTorch's own, and nothing of the reader's called it."""
+    (found,) = (each for each in explained("around").findings if "compile" in each.name)
+    line = FILE.splitlines().index("        self.calls += 1") + 1
+    assert [str(place) for place in found.places] == [f"tried_around.py:{line}"]
+    assert found.what.startswith("the code around this line is compiled again 2 times")
 
 
 def test_a_line_of_generated_code_is_not_the_readers(tmp_path, monkeypatch):
@@ -409,9 +525,9 @@ GRADIENT = "tensor 'x' requires_grad mismatch. expected requires_grad=0"
 def test_a_library_s_argument_gets_no_gradient_from_the_reader():
     subject = Subject("f", "tried.py:f", lambda x: x, tuple)
     runner = TrialRunner(ExplainRequest.parse("tried.py:f"))
-    own = recompiles._Function(SourceLine("m.py", 1), (GRADIENT,), limited=False)
+    own = recompile_remedies.RecompiledFunction(SourceLine("m.py", 1), (GRADIENT,), limited=False)
     for function, count in ((own, 1), (replace(own, in_library=True), 0)):
-        assert len([*recompiles._list_remedies(function, subject, runner)]) == count
+        assert len([*recompile_remedies.list_remedies(function, subject, runner)]) == count
 
 
 @pytest.mark.parametrize(("helps", "cause"), [("", fixes.SIZES), ("detach", "")])
@@ -424,10 +540,10 @@ def test_only_dynamic_shapes_alone_are_a_fix_for_sizes(monkeypatch, helps, cause
 
     monkeypatch.setattr(TrialRunner, "_try", tried)
     size = "tensor 'x' size mismatch at index 0. expected 8, actual 9"
-    match = recompiles._SIZE.match(size)
-    function = recompiles._Function(place, (size,), limited=False, sizes=(match,))
+    match = recompile_remedies.SIZE.match(size)
+    function = recompile_remedies.RecompiledFunction(place, (size,), limited=False, sizes=(match,))
     runner = TrialRunner(ExplainRequest.parse("tried.py:f"))
-    remedies = [*recompiles._list_remedies(function, Subject("f", "", len, tuple), runner)]
+    remedies = [*recompile_remedies.list_remedies(function, Subject("f", "", len, tuple), runner)]
     before = TrialResult(compiles={str(place): 2})
     fix = recompiles._find_fix(function, before, remedies, set(), runner)
     assert fix.helped and fix.cause == cause and ("Parameter" in fix.text) == (helps == "detach")

@@ -364,6 +364,31 @@ def test_functions_of_a_library_that_breaks_compile_alone() -> None:
         assert END_THE_BREAKS.text not in [action for f in find(other) for action in f.actions]
 
 
+def test_a_recompile_of_pytorchs_own_frame_is_at_the_readers_line_in_it() -> None:
+    """Where nothing of the reader's called the frame, as with an nn.Sequential that is compiled."""
+    frames = [("torch/_dynamo/external_utils.py", 69, "inner", "return fn(*args, **kwargs)"),
+              ("model.py", 12, "forward", "self.calls += 1"),
+              ("lib/layer.py", 5, "bump", "module.calls += 1")]  # fmt: skip
+    texts = [f'  File "{f}", line {n}, in {of}\n    {code}' for f, n, of, code in frames]
+    stack = "\n".join(["User stack trace:", *texts])
+    own = SourceLine("torch/_dynamo/external_utils.py", 67, "", "inner")
+    again = replace(AGAIN, reasons=(f"0/0: fn._modules['0'].calls == 0\n{stack}",), location=own)
+    evidence = Evidence(recompiles=(again,), libraries=frozenset({own.file, "lib/layer.py"}))
+    line = SourceLine("model.py", 12, "self.calls += 1", "forward")
+    (found,) = find(evidence)
+    assert found.places == (line,)
+    assert found.what.startswith("the code around this line is compiled again (0/1): fn.0.calls")
+    called = replace(evidence, callers={"0/1": LINE})
+    assert find(called)[0].places == (line,)  # what changes is inside
+    size = replace(again, reasons=(f"{AGAIN.reasons[0]}\n{stack}",))
+    (at_call,) = find(replace(called, recompiles=(size,)))
+    assert at_call.places == (LINE,) and at_call.what.startswith("what this line calls is")
+    assert find(replace(evidence, recompiles=(size,)))[0].places == (line,)
+    readers = replace(again, location=START)
+    (at_function,) = find(replace(evidence, recompiles=(readers,)))
+    assert at_function.places == (START,)
+
+
 def test_a_bypass_costs_what_its_cache_would_save() -> None:
     """Inductor's cache keeps a graph that AOTAutograd's does not take."""
     phases = ("Dynamo", "AOTAutograd", "Inductor: joint-graph passes", "Inductor: lowering",
@@ -478,6 +503,14 @@ def test_a_break_that_runs_several_times_waits_each_time() -> None:
     waits = replace(BREAK, gb_type="Data-dependent branching")
     (found,) = find(Evidence(breaks=Breaks(breaks=(waits, waits), graphs=3), runs_at={"m.py:7": 3}))
     assert str(found.cost) == "3 waits for the device a call, counted"
+
+
+def test_a_break_inside_pytorch_has_only_what_a_trial_found() -> None:
+    inside = SourceLine("torch/nn/modules/batchnorm.py", 192, "float(count)", "forward")
+    hints = ("Remove the call. (Not tried.)", "Set it. Tried: 1 graph break becomes 0.")
+    item = replace(BREAK, location=inside, stack=(inside,), hints=hints, tried=True)
+    (found,) = find(Evidence(breaks=Breaks(breaks=(item,), graphs=2)))
+    assert found.actions == hints[1:]
 
 
 def test_a_break_of_a_library_stands_at_the_line_that_called_it() -> None:

@@ -18,6 +18,8 @@ LIMIT = "GB0039"
 _WAITS = re.compile(r"[Dd]ata[- ]dependent|Tensor\.item\(\)|Dynamic shape operator")
 # Explanation: Dynamo failed to run FX node with fake tensors: call_function f(): got TypeError('…')
 FAKE_TENSOR_ERROR = re.compile(r"with fake tensors: .*: got (\w+\(.+\))$")
+#: What stands before the outcome of a trial that helped.
+TRIED = "Tried:"
 #: The most actions and lines in one finding.
 _MOST_ACTIONS, _MOST_PLACES = 2, 3
 
@@ -36,7 +38,9 @@ def find_breaks(evidence: Evidence) -> Iterator[Finding]:
         cost = Cost(waits, "wait for the device a call", "counted") if waits else NOT_KNOWN
         places = _break_places(items, evidence)
         reason = break_reason(items[0], places[0] if places else None)
-        hints = list_hints(items[0]) if any(map(_has_user_lines, items)) else ()
+        hints = list_hints(items[0])
+        if not any(map(_has_user_lines, items)):  # PyTorch's words are on its own code there
+            hints = tuple(hint for hint in hints if TRIED in hint)
         yield Finding(name, reason, places, cost, hints, "breaks")
 
 

@@ -12,6 +12,7 @@ from keyword import iskeyword
 from tclab.compare import fixes
 from tclab.compare.fixes import Fix
 from tclab.compare.identity import STACK_VALUE, failed_guards
+from tclab.findings import recompile_places
 from tclab.findings.breaks import (
     LIMIT,
     break_reason,
@@ -23,8 +24,8 @@ from tclab.findings.evidence import Evidence
 from tclab.findings.words import join_few
 from tclab.model import NOT_KNOWN, Break, Cost, Finding, Recompile, SourceLine
 
-#: A finding names at most this number of values of one source, and at most this number of lines.
-_MOST_VALUES, _MOST_PLACES = 4, 3
+#: A finding names at most this number of values of one source.
+_MOST_VALUES = 4
 
 
 def find_recompiles(evidence: Evidence) -> Iterator[Finding]:
@@ -112,8 +113,7 @@ def _describe_function(
     name, cost = _cost_of_recompiles(evidence, items)
     reasons = tuple(_list_reasons(evidence, items, guards))
     fix = _choose_fix(evidence, first_line, items, guards)
-    lines = _recompiled_lines(evidence, items, first_line)[:_MOST_PLACES]
-    function = _name_function(items[0], first_line, lines)
+    lines, function = recompile_places.find(evidence, items, first_line)
     found = _Recompiled(name, lines, function, items, reasons, fix, cost)
     if limit is None:
         return found
@@ -173,23 +173,6 @@ def _merge_fixes(group: Sequence[Fix]) -> str:
         return texts.pop()
     tried = "Tried: each is compiled less often." if group[0].helped else "(Not tried.)"
     return f"{fixes.ANY_SIZE}. {tried}"
-
-
-def _recompiled_lines(
-    evidence: Evidence, items: Sequence[Recompile], first_line: SourceLine
-) -> tuple[SourceLine, ...]:
-    """Return the user's lines that led to the recompiles of a library's function; for another
-    function, return its own line.
-    """
-    callers = evidence.callers
-    lines = dict.fromkeys(callers[i.compile_id] for i in items if i.compile_id in callers)
-    return tuple(lines) or (callers.get(f"{first_line.file}:{first_line.function}", first_line),)
-
-
-def _name_function(item: Recompile, first_line: SourceLine, lines: tuple[SourceLine, ...]) -> str:
-    if lines == (first_line,):
-        return item.function
-    return "what this line calls is" if len(lines) == 1 else "what these lines call is"
 
 
 def _cost_of_recompiles(evidence: Evidence, items: Sequence[Recompile]) -> tuple[str, Cost]:

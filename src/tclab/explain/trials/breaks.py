@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,11 +11,12 @@ from dataclasses import replace
 from tclab.compare import fixes
 from tclab.compare.fixes import Fix
 from tclab.explain import source
-from tclab.explain.trials import failing, rewrites, scalars
-from tclab.explain.trials.remedy import Remedy
+from tclab.explain.trials import batch_norm, checks, failing, scalars
+from tclab.explain.trials.remedy import Remedy, TrialResult
 from tclab.explain.trials.runner import TrialRunner
-from tclab.findings.breaks import LIMIT, select_lines
+from tclab.findings.breaks import LIMIT, TRIED, select_lines
 from tclab.model import Break, Breaks
+from tclab.text import user_lines
 
 #: A setting in a hint, which can be tried.
 # `torch._dynamo.config.capture_dynamic_output_shape_ops = True`
@@ -27,8 +29,6 @@ _PRINTS = "reorderable_logging_functions"
 _BACKEND = "GB0219"
 #: PyTorch's number for a call of torch._dynamo.graph_break().
 _EXPLICIT = "GB0025"
-#: PyTorch's number for an ``if`` on the value of a tensor.
-_IF = "GB0170"
 NOT_TRIED = "(Not tried.)"
 # For the common pattern `if tensor_cond: x = transform(x)` (e.g. clamping inf/nan values), …
 _ASSIGNS = re.compile(r"^For the common pattern `if tensor_cond: x = transform\(x\)`")
@@ -53,8 +53,12 @@ def try_hints(breaks: Breaks, recompile_fixes: Mapping[str, Fix], runner: TrialR
         elif item.skipped and item.gb_id in ("", _BACKEND):
             error = f"{item.reason} {item.explanation}"
             hints = (failing.diagnose(runner, str(item.location), error).step,)
+        elif checks.only_raises(item):
+            hints = _advise_check(item, counted, runner)
+        elif batch_norm.reads_its_count(item):
+            hints = _try_momentum(counted, runner)
         else:
-            hints = _try_assert(item, counted, runner) or tuple(
+            hints = tuple(
                 filter(None, (_try_hint(h, counted, outcomes, runner) for h in _clean_hints(item)))
             )
             hints = hints or _try_scalars(item, counted, runner)
@@ -62,13 +66,31 @@ def try_hints(breaks: Breaks, recompile_fixes: Mapping[str, Fix], runner: TrialR
     return replace(breaks, breaks=tuple(changed))
 
 
-def _try_assert(item: Break, breaks_before: int, runner: TrialRunner) -> tuple[str, ...]:
-    """Return the fix for an ``if`` on a tensor that only raises; none if it does not help."""
-    if item.gb_id != _IF or item.location is None:
+def _advise_check(item: Break, breaks_before: int, runner: TrialRunner) -> tuple[str, ...]:
+    """Return the way round an ``if`` on a tensor that only raises; none if its trial fails."""
+    assert item.location is not None
+    path = source.files().get(item.location.file, item.location.file)
+    if user_lines.is_library_file(path):
+        return (f"{checks.advise_from_outside(item.location)} {NOT_TRIED}",)
+    remedy = checks.assert_in_graph("".join(linecache.getlines(path)), item.location.line)
+    if remedy is None:
         return ()
-    remedy = rewrites.assert_in_graph(failing.read_file(runner), item.location.line)
-    result = runner.run(remedy) if remedy else None
-    if remedy is None or result is None or result.error or result.breaks >= breaks_before:
+    where = runner.request.spec.rpartition(":")[0] if runner.request else ""
+    is_explained = os.path.realpath(path) == os.path.realpath(where)
+    return _state(remedy, runner.run(remedy) if is_explained else None, breaks_before)
+
+
+def _try_momentum(breaks_before: int, runner: TrialRunner) -> tuple[str, ...]:
+    """Return the way round the count of batches that a BatchNorm reads."""
+    remedy = batch_norm.set_momentum(failing.read_file(runner))
+    return _state(remedy, runner.run(remedy) if remedy.lines else None, breaks_before)
+
+
+def _state(remedy: Remedy, result: TrialResult | None, breaks_before: int) -> tuple[str, ...]:
+    """Return what to do with the outcome of its trial; nothing if it leaves as many breaks."""
+    if result is None:
+        return (f"{remedy.description} {NOT_TRIED}",)
+    if result.error or result.breaks >= breaks_before:
         return ()
     return (f"{remedy.description} {_describe_breaks(breaks_before, result.breaks)}",)
 
@@ -83,7 +105,7 @@ def _try_scalars(item: Break, breaks_before: int, runner: TrialRunner) -> tuple[
 
 def _describe_breaks(breaks_before: int, after: int) -> str:
     many = "1 graph break becomes" if breaks_before == 1 else f"{breaks_before} graph breaks become"
-    return f"Tried: {many} {after}."
+    return f"{TRIED} {many} {after}."
 
 
 def _in_users_code(item: Break) -> bool:

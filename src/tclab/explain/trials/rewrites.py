@@ -101,21 +101,6 @@ def _rewrite_out_of_place(
     yield _make_remedy(said, node.lineno, indent_like(code, lines[node.lineno - 1]))
 
 
-def assert_in_graph(text: str, line: int) -> Remedy | None:
-    """Return the remedy for ``if condition: raise …`` on a tensor: the graph itself asserts it."""
-    lines = text.splitlines()
-    for node in ast.walk(parse_file(text)):
-        match node:
-            case ast.If(lineno=at, test=test, body=[ast.Raise(end_lineno=int(end))], orelse=[]):
-                if at != line or node.test.end_lineno != at:
-                    continue
-                code = f"torch._assert_async(torch.logical_not({ast.unparse(test)}))"
-                blanks = dict.fromkeys(range(at + 1, end + 1), "")
-                said = f"Let the graph make the check (line {at}), with a RuntimeError: {code}."
-                return Remedy(said, lines={**blanks, at: indent_like(code, lines[at - 1])})
-    return None
-
-
 def disabled_functions(text: str, line: int) -> Iterator[Remedy]:
     """Yield a remedy that disables the compiler for the innermost function around a line."""
     around = [
