@@ -39,7 +39,7 @@ _ROWS_AT_FIRST = 50
 #: A cell of more than _LONG_CELL characters is placed below its row, across all columns but the
 #: first and the links, because in a column it would be as tall as a page. A line there has
 #: _LONG_LINE characters.
-_LONG_CELL, _LONG_LINE = 100, 80
+_LONG_CELL, _LONG_LINE = 50, 80
 #: Characters in a line on a phone, where each row is a block.
 _PHONE_WIDTH = 22
 _BREAK_POINTS = re.compile(r"(?<=[a-z0-9])([._])(?=[A-Za-z0-9])")
