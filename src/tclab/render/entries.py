@@ -166,14 +166,13 @@ def _draw_row(
 
 def _place_cells(cells: Sequence[Html], texts: Sequence[str], *, beside: bool) -> list[Html]:
     """Return the cells of a row as HTML without end tags, which are optional here. A long cell is
-    below the short ones, and the last cell `beside` them all. The cell before the first long one is
-    as wide as the columns that the long ones leave empty.
+    below the short ones, and the last cell `beside` them all. A cell before a long one takes the
+    columns that this leaves empty.
     """
     long = [n for n, text in enumerate(texts, 1) if n > 1 and _is_long(text)]
     if not long:
         return [markup("<td>{}", cell) for cell in cells]
     end = -2 if beside else -1
-    after = next(n for n in range(long[0], len(cells) + 2) if n not in long)
     placed: list[Html] = []
     for number, cell in enumerate(cells, 1):
         area = f"1/{number}"
@@ -181,8 +180,8 @@ def _place_cells(cells: Sequence[Html], texts: Sequence[str], *, beside: bool) -
             area = f"{2 + long.index(number)}/2/auto/{end}"
         elif beside and number == len(cells):
             area += f"/span {1 + len(long)}"
-        elif 1 < number == long[0] - 1:
-            area += f"/auto/{after}"
+        elif number > 1 and number + 1 in long:
+            area += f"/auto/{next(n for n in range(number + 1, len(cells) + 2) if n not in long)}"
         placed.append(markup('<td style="grid-area:{}">{}', esc(area), cell))
     return placed
 
