@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+ROOT = Path(__file__).resolve().parents[2]
 DATA = sorted(Path(__file__).with_name("data").glob("*.json"))
 ASKED = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in DATA}
 
@@ -134,19 +135,33 @@ def test_words_of_threads_lead_to_the_right_page(tab, address: str, name: str) -
     assert opened.problems == []
 
 
-#: Words that name a cause for which nothing is compiled, or not what was meant → the pages that
-#: explain it.
+#: Plain words → the page that explains what they name.
 LOOKED_UP = {
     **dict.fromkeys(
         ("nothing is compiled", "inference_mode", "lru_cache", "pickle", "generators"),
         "practice/find-out.html",
     ),
+    **dict.fromkeys(
+        ("too many recompilations", "list of tensors recompiles", "recompile limit reached"),
+        "pipeline/recompiles.html",
+    ),
+    **dict.fromkeys(
+        ("print inside compiled function", "skip compiling a function", "why two graphs"),
+        "pipeline/graph-breaks.html",
+    ),
     "broadcast_buffers": "practice/several-gpus.html",
+    "compile in worker process": "practice/serving.html",
+    "compile only part of the model": "pipeline/caches.html",
+    "complex numbers compile": "beliefs/kernels.html",
+    "cuda graphs overwritten output error": "pipeline/cuda-graphs.html",
+    "numpy in compiled function": "pipeline/causes-of-breaks.html",
+    "quantized model compile": "practice/quantised-weights.html",
+    "what is a guard": "pipeline/guards.html",
 }
 
 
 @pytest.mark.browser
-def test_a_cause_of_nothing_compiled_is_found_by_one_word(tab, address: str) -> None:
+def test_plain_words_lead_to_the_page_that_explains_them(tab, address: str) -> None:
     opened = tab()
     opened.add_init_script(COUNTED)
     opened.goto(f"{address}/index.html", wait_until="networkidle")
@@ -177,3 +192,22 @@ def test_beside_a_name_that_was_found_nothing_says_that_nothing_matches(tab, add
     assert count.is_visible() and "No matching" in count.inner_text()
     assert first_pages(opened, "_autograd_backward_strict_mode_banned_ops") != []
     assert opened.locator(".tclab-names a").first.is_visible() and not count.is_visible()
+
+
+@pytest.mark.browser
+def test_a_hit_shows_what_the_page_says_and_not_the_questions_it_is_found_by(
+    tab, address: str
+) -> None:
+    text = (ROOT / "docs/practice/wrong-result.md").read_text(encoding="utf-8")
+    asked = re.findall(r"^  - (.+)$", text.partition("asked:")[2].partition("---")[0], re.MULTILINE)
+    question = re.findall(r"^> (.+)$", text, re.MULTILINE)[0]
+    assert len(asked) > 2 and "NaN" in asked[0]
+    opened = tab()
+    opened.add_init_script(COUNTED)
+    opened.goto(f"{address}/index.html", wait_until="networkidle")
+    opened.locator("input.md-search__input").focus()
+    for words in ("compiled loss is NaN", asked[0]):
+        assert "practice/wrong-result.html" in first_pages(opened, words)
+        hit = opened.locator(".md-search-result__link[href*='wrong-result.html?']").first
+        shown = hit.inner_text()
+        assert question in shown and not any(words in shown for words in asked)

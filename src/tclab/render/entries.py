@@ -39,7 +39,7 @@ _ROWS_AT_FIRST = 50
 #: A cell of more than _LONG_CELL characters is placed below its row, across all columns but the
 #: first and the links, because in a column it would be as tall as a page. A line there has
 #: _LONG_LINE characters.
-_LONG_CELL, _LONG_LINE = 100, 80
+_LONG_CELL, _LONG_LINE = 50, 80
 #: Characters in a line on a phone, where each row is a block.
 _PHONE_WIDTH = 22
 _BREAK_POINTS = re.compile(r"(?<=[a-z0-9])([._])(?=[A-Za-z0-9])")
@@ -166,14 +166,13 @@ def _draw_row(
 
 def _place_cells(cells: Sequence[Html], texts: Sequence[str], *, beside: bool) -> list[Html]:
     """Return the cells of a row as HTML without end tags, which are optional here. A long cell is
-    below the short ones, and the last cell `beside` them all. The cell before the first long one is
-    as wide as the columns that the long ones leave empty.
+    below the short ones, and the last cell `beside` them all. A cell before a long one takes the
+    columns that this leaves empty.
     """
     long = [n for n, text in enumerate(texts, 1) if n > 1 and _is_long(text)]
     if not long:
         return [markup("<td>{}", cell) for cell in cells]
     end = -2 if beside else -1
-    after = next(n for n in range(long[0], len(cells) + 2) if n not in long)
     placed: list[Html] = []
     for number, cell in enumerate(cells, 1):
         area = f"1/{number}"
@@ -181,8 +180,8 @@ def _place_cells(cells: Sequence[Html], texts: Sequence[str], *, beside: bool) -
             area = f"{2 + long.index(number)}/2/auto/{end}"
         elif beside and number == len(cells):
             area += f"/span {1 + len(long)}"
-        elif 1 < number == long[0] - 1:
-            area += f"/auto/{after}"
+        elif number > 1 and number + 1 in long:
+            area += f"/auto/{next(n for n in range(number + 1, len(cells) + 2) if n not in long)}"
         placed.append(markup('<td style="grid-area:{}">{}', esc(area), cell))
     return placed
 

@@ -14,12 +14,11 @@ if TYPE_CHECKING:
 
 def html(artifact: Text, options: Options) -> Html:
     """Return the text in a block, folded if long."""
-    if not artifact.text.strip():
+    shown = artifact.text.rstrip()
+    if not shown:
         return parts.note("Empty.")
-    body = highlight.block(
-        artifact.text, language(artifact), options, anchors=False, label=artifact.title
-    )
-    return parts.fold_if_long(body, "", parts.line_count(artifact.text), options)
+    body = highlight.block(shown, language(artifact), options, anchors=False, label=artifact.title)
+    return parts.fold_if_long(body, "", parts.line_count(shown), options)
 
 
 def language(artifact: Text) -> str:

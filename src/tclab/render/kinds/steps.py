@@ -47,16 +47,13 @@ def _draw_location(line: SourceLine, options: Options) -> Html:
 
 
 def html(artifact: Steps, options: Options) -> Html:
-    """Return the cards in one row that scrolls sideways; paper shows all of them."""
+    """Return the cards in rows."""
     if not artifact.steps:
         return parts.note("No instruction was executed.")
     total = len(artifact.steps)
     cards = [_draw_card(i, total, step, options) for i, step in enumerate(artifact, 1)]
     intro = parts.note(summary(artifact))
-    cards_row = tag("ol", *cards, class_="tclab-steps")
-    return join(
-        [intro, parts.scroll_box(cards_row, artifact.title or "Steps", class_="tclab-walk")]
-    )
+    return join([intro, tag("ol", *cards, class_="tclab-steps")])
 
 
 def text(artifact: Steps) -> str:

@@ -242,15 +242,15 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
 @event_priority(100)  # run before the search plugin reads the page
 def _show_prose_only(context: Any, /, *, page: Any, **_: Any) -> Any:
     page.whole_content = page.content
-    page.content = search_text.searchable_html(
-        search_text.add_questions(page.content, page.meta.get("asked", ()))
-    )
+    page.content = search_text.searchable_html(page.content)
     return context
 
 
 @event_priority(-100)  # run after the search plugin has read the page
-def _show_all(context: Any, /, *, page: Any, **_: Any) -> Any:
+def _show_all(context: Any, /, *, page: Any, config: Any, **_: Any) -> Any:
     page.content = page.whole_content
+    search = config.plugins["material/search"]
+    search_text.add_questions(search.search_index.entries, page.url, page.meta.get("asked", ()))
     return context
 
 

@@ -8,7 +8,6 @@ reads the page.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from html import escape
 from html.parser import HTMLParser
 
 _VOID = frozenset({"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"})
@@ -64,13 +63,14 @@ def _is_excluded(element: str, attribute: str, value: str) -> bool:
     return attribute == "data-search-exclude" or is_named
 
 
-def add_questions(html: str, questions: Iterable[str]) -> str:
-    """Add the questions that a page answers (`asked` in its front matter) below its title.
+def add_questions(entries: list[dict[str, object]], url: str, questions: Iterable[str]) -> None:
+    """Give a page's own entry the questions that it answers (`asked` in its front matter).
 
-    The result is for the search only; readers do not see the questions.
+    They are in a field that the search reads and does not show.
     """
-    text = ". ".join(map(str, questions))
-    return html.replace("</h1>", f"</h1><p>{escape(text)}.</p>", 1) if text else html
+    for entry in entries:
+        if entry["location"] == url:
+            entry["asked"] = ". ".join(map(str, questions))
 
 
 def searchable_html(html: str) -> str:
