@@ -1,4 +1,4 @@
-"""PyTorch's own overrides of its operators, `torch._native`, and what a compiled call makes of them.
+"""PyTorch's own overrides of its operators, `torch._native`, in a compiled call.
 
 Each function has one operator for which a kernel that returns zeros is registered, on a CPU, as
 PyTorch registers those of its own. A call that gives zeros went through it.
