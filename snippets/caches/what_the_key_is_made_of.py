@@ -1,9 +1,11 @@
 """A miss in Inductor's graph cache, and which part of its key is another one.
 
-Inductor logs each part of a key with a hash of its own, where its cache's log is on. Each call is
-compared with the first. The function holds a product only, so no kernel is compiled.
+A trace has an entry for each miss, with the parts of the key and a hash for each. Here a handler
+reads them from the trace as it is written, and each call is compared with the first. The function
+holds a product only, so no kernel is compiled.
 """
 
+import json
 import logging
 import re
 import tempfile
@@ -13,13 +15,14 @@ from _process import in_a_process
 
 import tclab
 
-LOG = logging.getLogger("torch._inductor.codecache")
+TRACE = logging.getLogger("torch.__trace")
 lines = []
 
 
 class Keep(logging.Handler):
     def emit(self, record):
-        lines.extend(record.getMessage().splitlines())
+        if record.metadata.get("artifact", {}).get("name") == "fx_graph_cache_miss":
+            lines.extend(json.loads(record.payload)["components"])
 
 
 def product(x, w):
@@ -37,9 +40,8 @@ def parts(x, w, **options):
 
 def of_each_call():
     x, w = torch.randn(4, 8), torch.randn(8, 8)
-    LOG.setLevel(logging.DEBUG)
-    LOG.addHandler(Keep())
-    LOG.propagate = False
+    TRACE.setLevel(logging.DEBUG)
+    TRACE.addHandler(Keep())
     return {
         "the first": parts(x, w),
         "another size": parts(x[:3], w),
@@ -59,7 +61,7 @@ rows = [(name, ", ".join(names), len(first)) for name, names in differ.items()]
 columns = ("call", "parts that differ", "of how many")
 tclab.show(tclab.Table("Against the first call", "parts", columns, rows))
 
-# claim: the-log-lists-the-parts
+# claim: a-trace-lists-the-parts
 assert {"torch_version", "example_inputs[0]", "inductor_config[max_fusion_size]"} <= set(first)
 # claim: a-size-is-one-part-that-differs
 assert differ["another size"] == ["example_inputs[0]"]
