@@ -31,4 +31,5 @@ def _send(sender: Any, folder: str, job: Callable[..., Any], args: tuple) -> Non
     for config, name in ((inductor, "fx_graph_cache"), (functorch, "enable_autograd_cache")):
         config._config[name].env_value_force = _UNSET_SENTINEL
         setattr(config, name, True)
+    inductor.cpp_cache_precompile_headers = False  # faster where there is one file only
     sender.send(job(*args))
