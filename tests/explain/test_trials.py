@@ -554,9 +554,11 @@ def test_a_remedy_that_failed_is_no_fix_that_was_not_tried(monkeypatch):
     place, size = SourceLine("m.py", 1), "tensor 'x' size mismatch at index 0. expected 8, actual 9"
     results = iter([TrialResult(compiles={str(place): 2}), None])
     monkeypatch.setattr(TrialRunner, "_try", lambda *_: next(results))
-    function = recompiles._Function(place, (size,), False, sizes=(recompiles._SIZE.match(size),))
+    function = recompile_remedies.RecompiledFunction(
+        place, (size,), False, sizes=(recompile_remedies.SIZE.match(size),)
+    )
     runner = TrialRunner(ExplainRequest.parse("tried.py:f"))
-    remedies = [*recompiles._list_remedies(function, Subject("f", "", len, tuple), runner)]
+    remedies = [*recompile_remedies.list_remedies(function, Subject("f", "", len, tuple), runner)]
     before = TrialResult(compiles={str(place): 2})
     fix = recompiles._find_fix(function, before, remedies, set(), runner)
     assert len(remedies) > 1 and fix.text.startswith("Nothing that was tried ends it (Compile with")
@@ -685,7 +687,7 @@ def test_a_number_that_became_a_symbol(write):
         "Compile with dynamic=True: a number is then a symbol. "
         "Tried: it is compiled once instead of 2 times."
     )
-    assert recompiles._NUMBER.match("n == 3")
+    assert recompile_remedies.NUMBER.match("n == 3")
 
 
 # --------------------------------------------------------------------------- one by one
