@@ -75,7 +75,7 @@ def _make_batches(names: list[str], run: ComparisonOptions) -> list[Batch]:
     missing = {s: [n for n in names if not result_path(run.out, s, n).exists()] for s in run.sides}
     if run.corpus == "models":
         return [Batch(s, [n]) for n in names for s in run.sides if n in missing[s]]
-    share = max(1, run.jobs // 2)
+    share = max(1, run.jobs // len(run.sides))
     batches = [Batch(s, missing[s][i::share]) for s in run.sides for i in range(share)]
     return [batch for batch in batches if batch.names]
 
