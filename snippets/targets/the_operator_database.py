@@ -1,10 +1,10 @@
-"""PyTorch's own operator database, compiled for an H100 without it, and on one.
+"""PyTorch's own operator database, compiled for two GPUs without them, and on each.
 
 PyTorch ships a list of its operators with sample arguments, with which it tests itself. Each sample
 in up to five data types, forward and backward where there is one, was compiled for the target by a
 process that sees no GPU, and by plain `torch.compile` on the GPU; then the kernels were compared.
 """
-# tclab: reads=records/h100-torch2.11/operator_database.json
+# tclab: reads=records/h?00-torch2.11/operator_database.json
 
 import json
 from collections import Counter
@@ -12,43 +12,54 @@ from pathlib import Path
 
 import tclab
 
-NAME = "operator_database.json"
-here = Path(__file__).resolve().parent
-places = (here, here.parents[1] / "records" / "h100-torch2.11")
-path = next(place / NAME for place in places if (place / NAME).exists())
-record = json.loads(path.read_text(encoding="utf-8"))
-operators, made = record["operators"], record["environment"]
+records = Path(__file__).resolve().parents[2] / "records"
+read = [json.loads((records / f"{gpu}-torch2.11" / "operator_database.json").read_text())
+        for gpu in ("h100", "h200")]  # fmt: skip
 KERNELS = ("identical", "open", "different", "refused")
 
-samples = sum((Counter(row["verdicts"]) for row in operators), Counter())
-kernels = {each: sum(row[each] for row in operators) for each in ("kernels", *KERNELS)}
 
-# claim: seven-thousand-samples
-assert sum(samples.values()) == sum(row["samples"] for row in operators) > 7000
-# claim: none-is-different
-assert kernels["different"] == 0 and "different" not in samples
-# claim: ninety-eight-in-a-hundred-are-identical
-assert kernels["identical"] > 0.98 * kernels["kernels"]
-# claim: at-most-three-in-two-hundred-are-open
-assert 0 < kernels["open"] <= 0.015 * kernels["kernels"]
-# claim: the-rest-is-refused
-assert kernels["identical"] + kernels["open"] + kernels["refused"] == kernels["kernels"]
-assert kernels["refused"] < 0.002 * kernels["kernels"]
-left = [row for row in operators if {"open", "refused"} & set(row["verdicts"])]
-# claim: what-is-open-or-refused-has-its-reason
-assert left and all(row["why"] for row in left)
+def count(operators):
+    """Count samples and kernels by verdict."""
+    samples = sum((Counter(row["verdicts"]) for row in operators), Counter())
+    return samples, {each: sum(row[each] for row in operators) for each in ("kernels", *KERNELS)}
 
-caption = f"{made['gpu']}, PyTorch {made['torch']}, Triton {made['triton']}, {record['recorded']}"
-tclab.show(tclab.Table(
-    title="Samples and kernels of the operator database", name="totals",
-    columns=("verdict", "samples", "kernels"), caption=caption,
-    rows=[*((each, samples.pop(each, 0), kernels[each]) for each in KERNELS),
-          *((each, count, None) for each, count in samples.most_common()),
-          ("all", sum(row["samples"] for row in operators), kernels["kernels"])],
-))  # fmt: skip
-tclab.show(tclab.Table(
-    title="Operators with open or refused kernels", name="operators",
-    columns=("operator", "samples", "kernels", *KERNELS, "why"), caption=caption,
-    rows=[(row["operator"], row["samples"], row["kernels"], *(row[each] for each in KERNELS),
-           row["why"]) for row in left],
-))  # fmt: skip
+
+for record in read:
+    operators, made = record["operators"], record["environment"]
+    samples, kernels = count(operators)
+    gpu = "h100" if "H100" in made["gpu"] else "h200"
+    # claim: seven-thousand-samples
+    assert sum(samples.values()) == sum(row["samples"] for row in operators) > 7000
+    # claim: none-is-different
+    assert kernels["different"] == 0 and "different" not in samples
+    # claim: ninety-eight-in-a-hundred-are-identical
+    assert kernels["identical"] > 0.98 * kernels["kernels"]
+    # claim: at-most-three-in-two-hundred-are-open
+    assert 0 < kernels["open"] <= 0.015 * kernels["kernels"]
+    # claim: the-rest-is-refused
+    assert kernels["identical"] + kernels["open"] + kernels["refused"] == kernels["kernels"]
+    assert kernels["refused"] < 0.002 * kernels["kernels"]
+    left = [row for row in operators if {"open", "refused"} & set(row["verdicts"])]
+    # claim: what-is-open-or-refused-has-its-reason
+    assert left and all(row["why"] for row in left)
+
+    versions = f"PyTorch {made['torch']}, Triton {made['triton']}"
+    caption = f"{made['gpu']}, {versions}, {record['recorded']}"
+    tclab.show(tclab.Table(
+        title=f"Samples and kernels of the operator database, {gpu.upper()}", name=f"totals-{gpu}",
+        columns=("verdict", "samples", "kernels"), caption=caption,
+        rows=[*((each, samples.pop(each, 0), kernels[each]) for each in KERNELS),
+              *((each, number, None) for each, number in samples.most_common()),
+              ("all", sum(row["samples"] for row in operators), kernels["kernels"])],
+    ))  # fmt: skip
+    if gpu == "h200":
+        tclab.show(tclab.Table(
+            title="Operators with open or refused kernels", name="operators",
+            columns=("operator", "samples", "kernels", *KERNELS, "why"), caption=caption,
+            rows=[(row["operator"], row["samples"], row["kernels"],
+                   *(row[each] for each in KERNELS), row["why"]) for row in left],
+        ))  # fmt: skip
+h100, h200 = ({row["operator"]: row for row in record["operators"]} for record in read)
+assert h100.keys() == h200.keys()
+# claim: the-two-gpus-agree-but-for-one-operator
+assert [name for name in h100 if h100[name] != h200[name]] == ["linalg_cond"]

@@ -46,3 +46,28 @@ def test_a_row_a_line_and_no_differences(tmp_path) -> None:
     assert told["environment"] == {"gpu": "G"}
     assert [m["name"] for m in told["models"]] == ["text/a"] * 2
     assert "reason" not in told["models"][0]
+
+
+def test_the_samples_of_an_operator_are_one_row(tmp_path) -> None:
+    open_row = {
+        **COUNTS,
+        "identical": 0,
+        "either": 2,
+        "verdict": "open",
+        "reason": "pad: mm of [5, 5] @ [5, 5], tclab/workshop/catalog/operators.py:137 (return)",
+    }
+    rows = [
+        {"name": "operators/add-float32-0", **COUNTS, "verdict": "identical", "reason": ""},
+        {"name": "operators/mm-float32-0", **COUNTS, "verdict": "identical", "reason": ""},
+        {"name": "operators/mm-bfloat16-0", **open_row},
+    ]
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps({"environment": {"gpu": "G"}, "seconds": 3.0, "functions": rows}))
+    summary.main(path, tmp_path / "short.json")
+    add, mm = json.loads((tmp_path / "short.json").read_text())["operators"]
+    assert (add["operator"], add["verdicts"], add["why"]) == ("add", {"identical": 1}, "")
+    assert mm == {
+        "operator": "mm", "samples": 2, "verdicts": {"identical": 1, "open": 1}, "kernels": 4,
+        "identical": 2, "open": 2, "different": 0, "refused": 0,
+        "why": "pad: mm of [5, 5] @ [5, 5]",
+    }  # fmt: skip

@@ -1,5 +1,5 @@
 """Shorten a report by leaving out the text of differences, so that the report is small enough to be
-committed.
+committed. The samples of one operator become one row.
 
 python -m tclab.workshop.verify.summary REPORT.json records/h200-torch2.11/whole_models.json
 """
@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,39 @@ def summarize(report: ComparisonReport, day: str) -> dict[str, Any]:
     """Return the report's data with a short row for each model: counts, verdict and cause."""
     head = {"environment": report["environment"], "recorded": day, "seconds": report["seconds"]}
     return head | {"models": [_shorten_row(row) for row in report["functions"]]}
+
+
+def summarize_operators(report: ComparisonReport, day: str) -> dict[str, Any]:
+    """Return the report's data with a row for each operator: its samples, their verdicts, the
+    counts of kernels, and the first reason why a kernel is open or refused.
+    """
+    head = {"environment": report["environment"], "recorded": day, "seconds": report["seconds"]}
+    groups = groupby(report["functions"], key=_get_operator)
+    return head | {"operators": [_merge_samples(name, list(rows)) for name, rows in groups]}
+
+
+def _get_operator(row: FunctionRow) -> str:
+    return row["name"].removeprefix("operators/").rsplit("-", 2)[0]  # operators/add-float32-0
+
+
+def _merge_samples(operator: str, rows: list[FunctionRow]) -> dict[str, object]:
+    def total(*counts: results.Count) -> int:
+        return sum(row[count] for row in rows for count in counts)
+
+    merged: dict[str, object] = {"operator": operator, "samples": len(rows)}
+    merged["verdicts"] = dict(Counter(row["verdict"] for row in rows))
+    merged |= {"kernels": total("kernels"), "identical": total("identical")}
+    merged |= {"open": total("measured", "either")}
+    merged |= {"different": total("different"), "refused": total("refused")}
+    return merged | {"why": _find_reason(rows)}
+
+
+def _find_reason(rows: Iterable[FunctionRow]) -> str:
+    """Return the first reason why a sample is open or refused, without its line and next step."""
+    verdicts = ("open", "refused", "gpu refused")
+    first = next((row["reason"] for row in rows if row["verdict"] in verdicts), "")
+    without_line = re.sub(r"^\S+\.py:\d+: |, \S+\.py:\d+ [^\n]*", "", first.strip())
+    return without_line.partition("\n")[0][:_LONGEST]
 
 
 def _shorten_row(row: FunctionRow) -> dict[str, object]:
@@ -52,9 +87,12 @@ def main(path: Path, out: Path) -> None:
     import datetime as dt
 
     day = dt.datetime.fromtimestamp(path.stat().st_mtime, dt.timezone.utc)
-    head = summarize(results.read_report(path), day.date().isoformat())
-    rows = ",\n".join(json.dumps(row) for row in head.pop("models"))
-    out.write_text(f'{json.dumps(head)[:-1]}, "models": [\n{rows}\n]}}\n', encoding="utf-8")
+    report = results.read_report(path)
+    is_database = report["functions"][0]["name"].startswith("operators/")
+    shorten, key = (summarize_operators, "operators") if is_database else (summarize, "models")
+    head = shorten(report, day.date().isoformat())
+    rows = ",\n".join(json.dumps(row) for row in head.pop(key))
+    out.write_text(f'{json.dumps(head)[:-1]}, "{key}": [\n{rows}\n]}}\n', encoding="utf-8")
     checksums.write(out)
 
 
