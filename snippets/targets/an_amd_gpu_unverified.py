@@ -96,6 +96,9 @@ assert len(amdgcn.links) > 50
 # claim: each-form-says-so
 assert made["texts"].keys() == FORMATS.keys()
 assert all(LABEL in text for text in made["texts"].values())
+# claim: it-says-what-is-left-out
+assert report.cost is None
+assert "the least cost of a call, and how many waves" in " ".join(report.remarks)
 # claim: attention-is-refused
 assert "the rules for AMD's GPUs are not known here" in made["refused"]
 

@@ -229,3 +229,6 @@ def test_each_output_for_amd_says_that_no_device_was_compared(model):
     assert label in report.target and label in report.snapshot.target
     assert all(label in form(report) for form in FORMATS.values())
     assert report.cost is None and report.chains[0].panes[-1].stage == "amdgcn"
+    (left_out,) = report.remarks  # a gap is named where a reader looks for it
+    assert "the least cost of a call" in left_out and "occupancy" in left_out
+    assert all("(occupancy)" in FORMATS[form](report) for form in ("html", "json", "text"))

@@ -34,6 +34,11 @@ if TYPE_CHECKING:
     from tclab.explain.subject import Subject
     from tclab.explain.trials.remedy import TriedFixes
 
+_NOT_KNOWN_OF_AMD = (
+    "Left out, since the rules for AMD's GPUs are not known here: the least cost of a call, and "
+    "how many waves of a kernel a compute unit holds (occupancy)."
+)
+
 
 def build(
     subject: Subject, request: ExplainRequest, outcome: Outcome, calls: tuple[str, ...],
@@ -75,6 +80,7 @@ def build(
         remarks=(
             *subject.remarks,
             *([target.note] if target and target.note else []),
+            *([_NOT_KNOWN_OF_AMD] if target and target.gfx else []),
         ),
         timed=capture.timed,
         gaps=tuple(map(Problem.from_error, capture.gaps)),
