@@ -155,10 +155,9 @@ def _multiply_in_place(graph: fx.Graph, node: fx.Node) -> fx.Node:
 
 
 def _mask_with_infinity(graph: fx.Graph, node: fx.Node) -> fx.Node | None:
-    size, value = node.args[:2]
-    if value != torch.finfo(torch.float32).min:
+    if node.args != (torch.finfo(torch.float32).min,):
         return None
-    return graph.call_function(node.target, (size, -torch.inf), dict(node.kwargs))
+    return graph.call_function(node.target, (-torch.inf,), dict(node.kwargs))
 
 
 def _scale_more(graph: fx.Graph, node: fx.Node) -> fx.Node | None:
@@ -259,6 +258,13 @@ def copied(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return y, z
 
 
+def several(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    y = x.sin()
+    y = y * 2
+    z = x.cos()
+    return y, z + 1
+
+
 def push(history: torch.Tensor) -> torch.Tensor:
     history[1:] = history[:-1].clone()
     return history
@@ -319,9 +325,9 @@ def plants() -> dict[str, Plant]:
             "output 0", replacing(aten.mul.Tensor, _scale_more),
         ),
         "NaN from a masked softmax": Plant(
-            weights, ((draw(2, 8), MASK),), ("aten.where.self", "aten.full.default"),
+            weights, ((draw(2, 8), MASK),), ("aten.scalar_tensor.default", "aten.where.self"),
             "torch.where", "output 0, 1 of 2 rows",
-            replacing(aten.full.default, _mask_with_infinity),
+            replacing(aten.scalar_tensor.default, _mask_with_infinity),
         ),
         "a stale buffer": Plant(
             Counting(), ((draw(8, 4),),), ("aten.copy_.default",), "self.mean.mul_",
@@ -330,6 +336,10 @@ def plants() -> dict[str, Plant]:
         "an aliasing output": Plant(
             copied, ((draw(64),),), ("aten.clone.default",), "x.clone()",
             "aliasing", replacing(aten.clone.default, lambda _, node: node.args[0]),
+        ),
+        "an output that is not the last": Plant(
+            several, ((draw(64),),), multiplied, "y * 2",
+            "output 0", replacing(aten.mul.Tensor, _scale_more),
         ),
         "pytorch#197829, rows shifted": Plant(
             push, ((torch.arange(8.0).unsqueeze(1).repeat(1, 64).contiguous(),),),
