@@ -108,6 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=list(_FUNCTIONS))
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--ways", nargs="+", choices=list(_WAYS), default=list(_WAYS))
     given = parser.parse_args(arguments)
     whole = json.loads(given.out.read_text()) if given.out.exists() else {"rows": []}
     environment, today = describe_environment("")
@@ -117,9 +118,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         file = Path(folder, "cost.py")
         file.write_text(_FILE)
         for name in given.names:
-            for way, more in _WAYS.items():
+            for way in given.ways:
                 if (name, way) not in done:
-                    row = {"name": name, "way": way} | explain(file, name, more)
+                    row = {"name": name, "way": way} | explain(file, name, _WAYS[way])
                     whole["rows"].append(row | {"load": os.getloadavg()[0]})
                     print(whole["rows"][-1], flush=True)
                     given.out.write_text(json.dumps(whole, indent=1) + "\n")
