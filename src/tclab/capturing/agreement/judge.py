@@ -237,11 +237,14 @@ def _compare_tensors(
         findings.differences.append(_value_difference(name, eager, compiled, found))
     else:
         findings.add(found)
-        if number := int((compiled.isnan() & ~eager.isnan()).sum()):
-            findings.nans.append(
-                f"{number} of {compiled.numel()} elements of {name} are NaN, as in float64, and "
-                "not in eager"
-            )
+        if found.error is not None:  # float64 was the judge
+            findings.nans += _describe_new_nans(name, eager, compiled)
+
+
+def _describe_new_nans(name: str, eager: torch.Tensor, compiled: torch.Tensor) -> list[str]:
+    number = int((compiled.isnan() & ~eager.isnan()).sum())
+    share = f"{number} of {compiled.numel()} elements of {name}"
+    return [f"{share} are NaN, as in float64, and not in eager"] * bool(number)
 
 
 def _value_difference(
