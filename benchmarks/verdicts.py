@@ -5,7 +5,7 @@ machine's CPU: products in a frame that Dynamo gives up, so that the same code r
 eager; a product that both hand to the same library; a chain of pointwise operations; and one
 addition of four numbers. The answer is the processor's time in eager over that compiled, on one
 thread of one process, which other programs change little. Beside the measurements other programs
-should use the cores. *Unsteady* is never wrong.
+should use the cores. *Unsteady* is never wrong. Rows that FILE has already are not measured again.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ import os
 import statistics
 import tempfile
 import time
-import unittest.mock
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ import torch
 
 from benchmarks.floors import describe_environment
 from tclab.explain import inputs, measure
+from tclab.explain.measure import modes
 from tclab.explain.request import ExplainRequest
 from tclab.explain.steps import silent
 from tclab.model import FASTER, SAME, UNSTEADY
@@ -87,43 +87,74 @@ def is_wrong(verdict: str, answer: float) -> bool:
     return answer < 1 + _LEAST if verdict == FASTER else answer > 1 - _LEAST
 
 
-def measure_once(file: Path, name: str) -> dict[str, Any]:
-    """Measure a function once; return the verdict, the speed-ups and the load of the machine."""
+def measure_repeatedly(file: Path, name: str, times: int) -> Iterator[dict[str, Any]]:
+    """Prepare a function's processes once, and measure it a number of times. Yield for each the
+    verdict, the speed-ups and the load of the machine.
+    """
     request = ExplainRequest.parse(
-        f"{file}:{name}", inputs=_INPUTS[name], options=["dynamic=False"]
+        f"{file}:{name}", inputs=_INPUTS[name], options=["dynamic=False"], measure_seconds=1800.0
     )
-    with unittest.mock.patch.object(measure, "_profile", return_value=None):  # says nothing here
-        found = measure.measure(request, silent)
-    (mode,) = found.compiled
-    verdict = found.verdict(mode)
-    return {
-        "name": name,
-        "verdict": verdict,
-        "speedups": found.speedups(mode),
-        "load": os.getloadavg()[0],
-    }
+    with measure.preparing(request, silent) as prepared:
+        for number in range(times):
+            for each in prepared:
+                each.rounds.clear()
+            found = modes.measure_modes(prepared, silent, lambda _: None)  # kernels say nothing
+            (mode,) = found.compiled
+            yield {
+                "name": name,
+                "number": number,  # 0 is the first with these processes
+                "verdict": found.verdict(mode),
+                "speedups": found.speedups(mode),
+                "load": os.getloadavg()[0],
+            }
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure the functions `--times` times, and write a row for each; then the answers."""
+    """Measure each function until it has `--times` rows, then find the answers and count."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=list(_INPUTS))
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--times", type=int, default=20)
+    parser.add_argument("--each", type=int, default=4, help="measured with the same processes")
     given = parser.parse_args(arguments)
+    whole = json.loads(given.out.read_text()) if given.out.exists() else {"rows": []}
     environment, today = describe_environment("")
-    rows: list[dict[str, Any]] = []
+    whole |= {"environment": environment, "recorded": today}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "known.py")
         file.write_text(_FILE)
-        for _ in range(given.times):
-            for name in given.names:
-                rows.append(measure_once(file, name))
-                print(rows[-1], flush=True)
-        answers = {name: find_answer(file, name) for name in given.names}
-    wrong = [row for row in rows if is_wrong(row["verdict"], answers[row["name"]])]
-    whole = {"environment": environment, "recorded": today, "answers": answers, "rows": rows}
-    given.out.write_text(json.dumps(whole | {"wrong": len(wrong)}, indent=1) + "\n")
+        for name, times in _list_missing(whole["rows"], given.names, given.times, given.each):
+            for row in measure_repeatedly(file, name, times):
+                whole["rows"].append(row)
+                print(row, flush=True)
+                given.out.write_text(json.dumps(whole, indent=1) + "\n")
+        whole["answers"] = {name: find_answer(file, name) for name in given.names}
+    whole["counts"] = count(whole["rows"], whole["answers"])
+    given.out.write_text(json.dumps(whole, indent=1) + "\n")
+    print(json.dumps({"answers": whole["answers"], "counts": whole["counts"]}, indent=1))
+
+
+def _list_missing(
+    rows: Sequence[dict[str, Any]], names: Sequence[str], times: int, each: int
+) -> Iterator[tuple[str, int]]:
+    """Yield the functions in turns, with how many of their missing rows to measure now."""
+    missing = {name: times - sum(row["name"] == name for row in rows) for name in names}
+    while any(left > 0 for left in missing.values()):
+        for name, left in missing.items():
+            if left > 0:
+                yield name, min(each, left)
+                missing[name] -= each
+
+
+def count(rows: Sequence[dict[str, Any]], answers: dict[str, float]) -> dict[str, dict[str, int]]:
+    """Return how many verdicts on each function are right, unsteady, and wrong."""
+    counts = {name: {"right": 0, "unsteady": 0, "wrong": 0} for name in answers}
+    for row in rows:
+        if row["name"] in answers:
+            wrong = is_wrong(row["verdict"], answers[row["name"]])
+            kind = "unsteady" if row["verdict"] == UNSTEADY else "wrong" if wrong else "right"
+            counts[row["name"]][kind] += 1
+    return counts
 
 
 if __name__ == "__main__":

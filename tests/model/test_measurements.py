@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import pytest
 
-from tclab.model import FASTER, SAME, SLOWER, UNSTEADY, Measurement, ModeTimes, PassProfile
+from tclab.model import (
+    FASTER,
+    SAME,
+    SLOWER,
+    UNSTEADY,
+    GraphRun,
+    Measurement,
+    ModeTimes,
+    PassMemory,
+    PassProfile,
+    SourceLine,
+    decode,
+    encode,
+)
 from tclab.render.report import words
 
 EAGER = ModeTimes("eager", (1.0,) * 11, first=1.0)
@@ -76,3 +90,18 @@ def test_a_gpu_that_works_in_a_small_part_of_a_call_waits(
     assert (measured.busy_share, measured.waits_for_host) == (share, waits)
     assert words.measurement(measured).count("The GPU works in") == (busy is not None)
     assert words.measurement(measured).endswith("it waits for the host.") == waits
+
+
+def test_the_json_of_a_measurement_has_all_of_it() -> None:
+    lines = ((SourceLine("f.py", 3, "y = x + 1", "f"), 512),)
+    memory = PassMemory(1024, saved=512, kept=2048, lines=lines)
+    modes = (
+        ModeTimes("eager", (1e-3,) * 3, 0.5, 0.9, memory),
+        ModeTimes("default", problem="ValueError: no"),
+    )
+    profile = PassProfile((GraphRun((("cpp_fused_add_0", 2e-6),)),), 0.5)
+    measured = Measurement("H200", 2, modes, "default: ValueError: no", profile, timed_out=True)
+    stored = json.loads(json.dumps(encode(measured)))
+    assert decode(stored) == measured
+    assert stored["$kind"] == "measurement"
+    assert stored["modes"][0]["memory"]["lines"][0][1] == 512

@@ -652,6 +652,20 @@ def test_a_nan_that_rounding_explains_is_said_all_the_same() -> None:
     assert found.verdict == DIFFERS
 
 
+def test_a_nan_that_float64_has_too_is_said() -> None:
+    def root(x: torch.Tensor, y: torch.Tensor, product: torch.Tensor) -> torch.Tensor:
+        return (x * y - product).sqrt()
+
+    def rounded_once(*wide: torch.Tensor) -> torch.Tensor:
+        return root(*(each.double() for each in wide)).float()
+
+    x, y = torch.linspace(1, 2, 64), torch.linspace(2, 3, 64)
+    found = planted(root, rounded_once, x, y, x * y)
+    assert found.verdict == EQUAL
+    nans = int(rounded_once(x, y, x * y).isnan().sum())
+    assert nans and f"{nans} of 64 elements of output 0 are NaN, as in float64" in str(found)
+
+
 @torch.library.custom_op("tclab_tests::doubled_sum", mutates_args=())
 def doubled_sum(values: torch.Tensor) -> torch.Tensor:
     values.mul_(2)

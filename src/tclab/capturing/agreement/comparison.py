@@ -253,6 +253,7 @@ def _make_equal_agreement(findings: Findings, reason: str = "") -> Agreement:
     raised = f"both raise {findings.raised}" if findings.raised else ""
     return Agreement(
         EQUAL, findings.ulps, findings.error, findings.eager_error, findings.zero_error,
-        findings.eager_zero_error, reason="; ".join(filter(None, (raised, reason))),
+        findings.eager_zero_error,
+        reason="; ".join(filter(None, (raised, *findings.nans, reason))),
         unequal_bits=" and ".join(sorted(findings.bits)), number_error=findings.number_error,
     )  # fmt: skip

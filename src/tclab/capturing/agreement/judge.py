@@ -30,7 +30,7 @@ _NUMBER_ERROR = 1e-6
 class Findings:
     """The differences between two observations, and the largest distances of values that count as
     equal. `number_error` is that of numbers of Python, relative to them. `raised` is the error that
-    both sides raise.
+    both sides raise. `nans` say where only the compiled code has NaN, as float64 does.
     """
 
     differences: list[Difference] = field(default_factory=list)
@@ -42,6 +42,7 @@ class Findings:
     number_error: float = 0.0
     bits: set[str] = field(default_factory=set)
     raised: str = ""
+    nans: list[str] = field(default_factory=list)
 
     def add(self, distance: Distance) -> None:
         """Record the distance of two values that count as equal."""
@@ -236,6 +237,14 @@ def _compare_tensors(
         findings.differences.append(_value_difference(name, eager, compiled, found))
     else:
         findings.add(found)
+        if found.error is not None:  # float64 was the judge
+            findings.nans += _describe_new_nans(name, eager, compiled)
+
+
+def _describe_new_nans(name: str, eager: torch.Tensor, compiled: torch.Tensor) -> list[str]:
+    number = int((compiled.isnan() & ~eager.isnan()).sum())
+    share = f"{number} of {compiled.numel()} elements of {name}"
+    return [f"{share} are NaN, as in float64, and not in eager"] * bool(number)
 
 
 def _value_difference(

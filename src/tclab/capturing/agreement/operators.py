@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from torch import fx
 
 from tclab.capturing.agreement import numbers
 from tclab.capturing.agreement.observed import Observation
-from tclab.capturing.torch_private import replaying
+from tclab.capturing.torch_private import compiler, replaying
 from tclab.capturing.torch_private.replaying import GraphCall
 from tclab.model import SourceLine
 from tclab.text import user_lines
@@ -59,10 +59,11 @@ def first_wrong_in_inductor(run: RunWith) -> Operator | None:
     """
     calls: list[GraphCall] = []
     run({"backend": replaying.record_inductor_graphs(calls)})
-    for call in calls:
-        nodes = [node for node in call.graph.graph.nodes if node.op.startswith("call")]
-        if nodes and _is_wrong(call, nodes[-1]):
-            return _make_operator(_bisect_first(call, nodes, _is_wrong))
+    for is_wrong in (_has_other_values, _has_other_aliases):
+        for call in calls:
+            nodes = [node for node in call.graph.graph.nodes if node.op.startswith("call")]
+            if nodes and is_wrong(call, nodes[-1]):
+                return _make_operator(_bisect_first(call, nodes, is_wrong))
     return None
 
 
@@ -112,18 +113,32 @@ def _compile_raises(call: GraphCall, node: fx.Node) -> bool:
     return False
 
 
-def _is_wrong(call: GraphCall, node: fx.Node) -> bool:
+def _has_other_values(call: GraphCall, node: fx.Node) -> bool:
     """Return whether the graph, compiled up to a node, returns other values than eager or changes
     its inputs differently.
     """
+    sides = ([*replaying.copy_tensors(results), *replaying.copy_tensors(inputs)]
+             for inputs, results in _run_both(call, node))  # fmt: skip
+    return not all(map(_is_near, *sides))
+
+
+def _has_other_aliases(call: GraphCall, node: fx.Node) -> bool:
+    """Return whether the graph, compiled up to a node, returns views of other inputs than eager."""
+    left, right = (replaying.find_aliases(*side) for side in _run_both(call, node))
+    return left != right
+
+
+def _run_both(call: GraphCall, node: fx.Node) -> Iterator[tuple[list[Any], Any]]:
+    """Run the graph up to a node in eager, then compiled, with the same random numbers. Yield the
+    inputs as each run left them, and its results.
+    """
     module = call.cut_after(node)
-    sides = []
     for each in (module, torch.compile(module)):
         inputs = [*map(replaying.copy_value, call.inputs)]
-        with torch.no_grad():
-            sides.append([*replaying.copy_tensors(each(*inputs)),
-                          *replaying.copy_tensors(inputs)])  # fmt: skip
-    return not all(map(_is_near, *sides))
+        with compiler.draw_as_eager(), torch.no_grad(), torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            results = each(*inputs)
+        yield inputs, results
 
 
 def _is_near(left: torch.Tensor, right: torch.Tensor) -> bool:

@@ -5,7 +5,7 @@ again.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -52,14 +52,18 @@ class GraphCall:
         yield from noted
 
     def cut_after(self, node: fx.Node) -> fx.GraphModule:
-        """Return the graph cut after `node`, which becomes the output."""
+        """Return the graph cut after `node`. It returns `node` and those of the graph's own outputs
+        that are computed by then.
+        """
         graph, new = fx.Graph(), dict[fx.Node, fx.Node]()
         for each in self.graph.graph.nodes:
             if each.op != "output":
                 new[each] = graph.node_copy(each, lambda old: new[old])
             if each is node:
                 break
-        graph.output((new[node],))
+        outputs = next(reversed(self.graph.graph.nodes)).all_input_nodes
+        own = (each for each in outputs if each in new and each.op.startswith("call"))
+        graph.output(tuple(new[each] for each in dict.fromkeys((node, *own))))
         return fx.GraphModule(self.graph, graph)
 
 
@@ -149,6 +153,18 @@ def copy_tensors(result: Any) -> list[torch.Tensor]:
     leaves = compiler.nested_leaves(result)
     plain = (each for each in leaves if type(each) in (torch.Tensor, torch.nn.Parameter))
     return [_unwrap(each).detach().clone() for each in plain]
+
+
+def find_aliases(inputs: Sequence[Any], result: Any) -> list[set[int]]:
+    """Return for each tensor in a result which of the inputs share its storage."""
+
+    def storages(value: Any) -> list[int]:
+        leaves = compiler.nested_leaves(value)
+        plain = (each for each in leaves if type(each) in (torch.Tensor, torch.nn.Parameter))
+        return [each.untyped_storage().data_ptr() for each in plain]
+
+    own = [set(storages([each])) - {0} for each in inputs]
+    return [{at for at, each in enumerate(own) if storage in each} for storage in storages(result)]
 
 
 def _unwrap(tensor: torch.Tensor) -> torch.Tensor:

@@ -33,6 +33,15 @@ def measure(request: ExplainRequest, on_step: OnStep) -> Measurement:
     compiled with CUDA graphs, unless the request names a mode. This takes at most
     `request.measure_seconds`; what does not fit is left out, and the measurement says so.
     """
+    with preparing(request, on_step) as modes:
+        return measure_modes(modes, on_step, lambda mode: _profile(request, mode))
+
+
+@contextlib.contextmanager
+def preparing(request: ExplainRequest, on_step: OnStep) -> Iterator[list[MeasuredMode]]:
+    """Yield eager and the modes of torch.compile to measure, each of them compiled and warm, or
+    with what went wrong.
+    """
     end = time.monotonic() + request.measure_seconds
     with contextlib.ExitStack() as stack:
         modes: list[MeasuredMode] = []
@@ -41,7 +50,7 @@ def measure(request: ExplainRequest, on_step: OnStep) -> Measurement:
                 continue
             on_step(Step(f"measuring: preparing {mode}"))
             modes.append(stack.enter_context(_prepare_mode(request, mode, options, end)))
-        return measure_modes(modes, on_step, lambda mode: _profile(request, mode))
+        yield modes
 
 
 def _profile(request: ExplainRequest, measured: MeasuredMode) -> PassProfile | None:
