@@ -2,9 +2,11 @@
 
 Four mistakes, and the step at which each is reported. A word that `torch.compile` does not know
 is found at once: it checks its own arguments. What is wrong with the function, or with the backend,
-is found when there is something to compile. The last is no error at all: Dynamo makes a graph break
-of it, and the call runs eager.
+is found when there is something to compile. The fourth is no error at all: Dynamo makes a graph
+break of it, and the call runs eager. The last two rows are the third mistake under a setting.
 """
+
+import logging
 
 import torch
 
@@ -37,6 +39,13 @@ def when(fn, **options):
     return "none", ""
 
 
+def when_suppressed(**options):
+    torch._dynamo.reset()
+    with torch._dynamo.config.patch(suppress_errors=True):
+        return when(lambda x: x.sin(), backend=fails, **options)
+
+
+logging.getLogger("torch._dynamo").setLevel(logging.ERROR)  # a suppressed error is a long warning
 rows = [
     ("mode='fastest', which does not exist", *when(torch.sin, mode="fastest")),
     ("a graph break under fullgraph=True", *when(breaks, fullgraph=True, backend="eager")),
@@ -45,6 +54,8 @@ rows = [
         "a backend that raises DynamicOutputShapeException",
         *when(lambda x: x.sin(), backend=fails_in_a_way_that_dynamo_expects),
     ),
+    ("a backend that fails, with suppress_errors", *when_suppressed()),
+    ("the same under fullgraph=True", *when_suppressed(fullgraph=True)),
 ]
 # claim: its-own-arguments-at-once
 assert rows[0][1] == "torch.compile"
@@ -54,6 +65,10 @@ assert rows[1][1] == rows[2][1] == "the first call"
 assert rows[2][2] == "BackendCompilerFailed"
 # claim: but-for-errors-that-become-breaks
 assert rows[3][1] == "none"
+# claim: suppressed-it-is-no-error
+assert rows[4][1] == "none"
+# claim: but-under-fullgraph-it-is
+assert rows[5][2] == "BackendCompilerFailed"
 
 columns = ("mistake", "step that raises", "error")
 tclab.show(tclab.Table("Who says what when", "errors", columns, rows))

@@ -4,7 +4,7 @@
 empty graph. Dynamo then marks the function as one to leave alone: later calls run eager, even
 those whose compiled code is still in the cache. No warning is given. The last column shows it:
 `f` adds 100 when it runs as plain Python. With `fullgraph=True` the empty call is
-kept as an entry like any other.
+kept as an entry like any other. A call that returns a symbolic size has a graph of its own.
 """
 
 import torch
@@ -23,14 +23,21 @@ def f(x, scale):
 x = torch.ones(4)
 
 
-def what_ran(scales, **options):
+def asks_first(x, scale):
+    return x.shape[0] if scale is None else f(x, scale)
+
+
+def what_ran(scales, fn=f, **options):
     torch._dynamo.reset()
     counter = CompileCounter()
-    compiled = torch.compile(f, backend=counter, **options)
+    compiled = torch.compile(fn, backend=counter, **options)
     ran = []
     for scale in scales:
-        eager = compiled(x, scale)[0] > 50
-        ran.append("returns x" if scale is None else "eager" if eager else "compiled code")
+        result = compiled(x, scale)
+        if scale is None:
+            ran.append("returns x" if result is x else "returns its size")
+        else:
+            ran.append("eager" if result[0] > 50 else "compiled code")
     return ran
 
 
@@ -40,6 +47,7 @@ rows = [
     ("None, 2.0, 2.0", "", *what_ran(empty_first)),
     ("2.0, None, 2.0", "fullgraph=True", *what_ran(work_first, fullgraph=True)),
     ("None, 2.0, 2.0", "fullgraph=True", *what_ran(empty_first, fullgraph=True)),
+    ("2.0, None, 2.0", "dynamic=True", *what_ran(work_first, fn=asks_first, dynamic=True)),
 ]
 # claim: an-empty-call-ends-it
 assert rows[0][2:] == ("compiled code", "returns x", "eager")
@@ -49,6 +57,8 @@ assert rows[1][2:] == ("returns x", "eager", "eager")
 assert rows[2][2:] == ("compiled code", "returns x", "compiled code")
 # claim: not-under-fullgraph-as-the-first
 assert rows[3][2:] == ("returns x", "compiled code", "compiled code")
+# claim: a-symbolic-size-is-no-empty-call
+assert rows[4][2:] == ("compiled code", "returns its size", "compiled code")
 
 tclab.show(
     tclab.Table(

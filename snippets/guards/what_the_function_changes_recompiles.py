@@ -2,7 +2,8 @@
 
 None of these break the graph. But the first three read something, so Dynamo guards on it, and then
 change it, so the guard fails at the next call. The list is guarded on its length. Every call
-compiles until the limit ends it. A float is another case: for Dynamo it becomes an input at its
+compiles until the limit ends it. The int of a dictionary that comes as an argument becomes a symbol
+at its second value. A float is another case: for Dynamo it becomes an input at its
 second value, but Inductor asks for its value. A tensor is the cure: it is an input of the graph
 from the first call on.
 """
@@ -30,6 +31,11 @@ def count_in_dict(x):
     return x.sin()
 
 
+def count_in_argument(x, counts):
+    counts["n"] += 1
+    return x.sin()
+
+
 def append_to_list(x):
     history.append(x.shape[0])
     return x.sin()
@@ -39,13 +45,13 @@ def pure(x):
     return x.sin()
 
 
-def compiles(fn, after_call=lambda: None):
+def compiles(fn, after_call=lambda: None, args=()):
     """Compiles so far, after each of twelve calls."""
     torch._dynamo.reset()
     counter, made = CompileCounter(), []
     compiled = torch.compile(fn, backend=counter)
     for _ in range(12):
-        compiled(torch.ones(4))
+        compiled(torch.ones(4), *args)
         after_call()
         made.append(counter.frame_count)
     return made
@@ -58,12 +64,13 @@ def inductor(graph, inputs):
 
 
 rows = [
-    ("a dictionary's int += 1", *compiles(count_in_dict)),
+    ("a global dictionary's int += 1", *compiles(count_in_dict)),
     ("a list's append", *compiles(append_to_list)),
     ("a module's int += 1", *compiles(Model(0))),
     ("a module's buffer += 1", *compiles(Model(torch.tensor(0)))),
     ("append by the caller", *compiles(pure, lambda: history.append(4))),
     ("a module's float += 1", *compiles(Model(0.0))),
+    ("an argument's int += 1", *compiles(count_in_argument, args=({"n": 0},))),
 ]
 torch._dynamo.reset()
 by_inductor, made = [], []
@@ -81,6 +88,8 @@ assert rows[3][-1] == 1
 assert rows[4][-1] == 1
 # claim: a-float-stops-at-two
 assert rows[5][1:] == (1,) + (2,) * 11
+# claim: an-int-of-an-argument-stops-at-two
+assert rows[6][1:] == (1,) + (2,) * 11
 # claim: with-inductor-a-float-does-not-stop
 assert made == [min(n, limit) for n in range(1, 13)], made
 # claim: the-counts-are-right
