@@ -11,7 +11,7 @@ from torch.optim.lr_scheduler import OneCycleLR
 
 import tclab
 
-STEPS = 3
+STEPS = 2
 
 
 def compiles(cycle_momentum):
@@ -38,7 +38,7 @@ columns = ("cycle_momentum", *(f"step {number}" for number in range(1, STEPS + 1
 rows = [("True, the default", *cycled), ("False", *alone)]
 tclab.show(tclab.Table("Compiles of Adam's step, the rate a tensor", "compiles", columns, rows))
 
-# claim: cycled-momentum-compiles-at-each-step
-assert cycled[0] < cycled[1] < cycled[2]
+# claim: cycled-momentum-compiles-again
+assert cycled[0] == 1 < cycled[1]
 # claim: without-it-once
 assert alone == [1] * STEPS
