@@ -562,6 +562,26 @@ def test_a_break_of_a_library_stands_at_the_line_that_called_it() -> None:
     assert own.places == (inner,)
 
 
+def _break_in_pytorchs_code(*stack: SourceLine) -> Break:
+    inside = SourceLine("torch/_dynamo/polyfills/__init__.py", 505)
+    return replace(BREAK, location=inside, stack=(*stack, inside), skipped=True)
+
+
+def test_a_skipped_function_of_a_library_stands_where_another_break_says_it_is_called() -> None:
+    """PyTorch's stack of a compile lacks the frame whose rewritten code made the call."""
+    called = replace(LINE, file="ptwt/transform.py", line=131, function="wavedec")
+    later, other = replace(called, line=143), replace(called, line=9, function="other")
+    broken = replace(BREAK, location=called, stack=(LINE, called))
+    evidence = Evidence(
+        breaks=Breaks(breaks=(broken, _break_in_pytorchs_code(later)), graphs=2),
+        libraries=frozenset({"ptwt/transform.py"}),
+    )
+    assert [each.places for each in find(evidence) if each.name == "skipped"] == [(LINE,)]
+    alone = replace(evidence, breaks=Breaks(breaks=(_break_in_pytorchs_code(other),), graphs=2))
+    (found,) = find(alone)
+    assert found.places == (other,)
+
+
 def test_a_break_ends_the_graphs_of_all_on_the_way_to_it() -> None:
     inner = SourceLine("kornia/canny.py", 301, "if edges.any():", "canny")
     first = replace(BREAK, gb_type="Data-dependent branching", location=inner)
