@@ -6,7 +6,8 @@ that the GPU was busy, and the launches; beside them it computes the call's cost
 does, and says which bound was right. What bounds a call by measurement: *launches* where the GPU
 is busy for less than 60 % of the time or CUDA graphs make it more than 1.25 times as fast; else
 *products* where product kernels take most of the busy time and come nearer to their rate than the
-call comes to the memory's bandwidth; else *memory*.
+call comes to the memory's bandwidth; else *memory*. A measurement whose quartiles disagree on the
+launches does not decide.
 
 ``--costs src/tclab/explain/measured_costs.json`` measures first what launches cost on the host, and
 at the end what the calls attained of the device's rates: tclab computes with that file.
@@ -108,7 +109,8 @@ def judge(row: dict[str, Any], device: Any) -> dict[str, Any]:
     rate = device.operations_per_second(row["rate"]) or float("inf")
     of_rate = row["operations"] / rate
     of_bandwidth = row["bytes"] / device.clocks.bytes_per_second
-    if row["busy"] < 0.6 * call or call > 1.25 * graphs:
+    row = {**row, "seconds": call, "quartiles": spread, "graphs_seconds": graphs}
+    if waits_for_host(row, call):
         bound = "launches"
     elif row["product_share"] > 0.5 and of_rate > of_bandwidth:
         bound = "products"
@@ -117,13 +119,22 @@ def judge(row: dict[str, Any], device: Any) -> dict[str, Any]:
     computed = row["computed"]
     return {
         **row,
-        "seconds": call,
-        "quartiles": spread,
-        "graphs_seconds": graphs,
         "measured_bound": bound,
         "right": is_right(bound, computed),
         "below": computed["seconds"] <= call,
     }
+
+
+def waits_for_host(row: dict[str, Any], call: float) -> bool:
+    """Return whether the launches bound a call that takes `call` seconds."""
+    return bool(row["busy"] < 0.6 * call or call > 1.25 * row["graphs_seconds"])
+
+
+def is_decided(row: dict[str, Any]) -> bool:
+    """Return whether the measurement says what bounds the call: the quartiles of its seconds give
+    the same answer as their median.
+    """
+    return len({waits_for_host(row, call) for call in (*row["quartiles"], row["seconds"])}) == 1
 
 
 def is_right(bound: str, computed: dict[str, Any]) -> bool:
@@ -312,6 +323,9 @@ def main() -> None:
         write_costs(given.costs, attained=attained(judged))
     right, below = sum(r["right"] for r in judged), sum(r["below"] for r in judged)
     print(f"{len(judged)} of {len(rows)} measured; bound right in {right}, floor below in {below}")
+    decided = [row for row in judged if is_decided(row)]
+    right = sum(row["right"] for row in decided)
+    print(f"the measurement decides {len(decided)}; bound right in {right} of them")
 
 
 if __name__ == "__main__":

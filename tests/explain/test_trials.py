@@ -580,6 +580,35 @@ def example_inputs():
     assert fix.startswith("Compile with dynamic=True: one compile serves all sizes. Tried:")
 
 
+def test_a_function_that_is_skipped_in_any_case_hides_no_fix(write):
+    write(
+        "skips.py",
+        """\
+import torch
+
+
+def breaks(x):
+    for _ in range(2):
+        with torch.no_grad():
+            torch._dynamo.graph_break()
+    return x
+
+
+def f(x):
+    return breaks(x) * x.sum()
+
+
+def example_inputs():
+    return [(torch.ones(n),) for n in (4, 5)]
+""",
+    )
+    report = explain_named(ExplainRequest.parse("skips.py:f"))
+    assert report.counts.skipped
+    fixes_said = [a for each in report.findings if each.name == "recompile" for a in each.actions]
+    assert fixes_said and all("dynamic=True: one compile serves" in said for said in fixes_said)
+    assert not any("Nothing that was tried" in said for said in fixes_said)
+
+
 def test_a_trial_that_does_not_end(write, own_trial_process):
     write("endless.py", "while True:\n    pass\n")
     with open_runner(ExplainRequest.parse("endless.py:f")) as runner:

@@ -127,6 +127,17 @@ def autocast(x, weight):
         return x @ weight
 
 
+def bisected(x):
+    low = x.amax(-1, keepdim=True) - 1
+    step = torch.ones_like(low)
+    for _ in range(20):
+        step = step / 2
+        middle = low + step
+        above = (x - middle).clamp(min=0).sum(-1, keepdim=True) >= 1
+        low = torch.where(above, middle, low)
+    return (x - low).clamp(min=0)
+
+
 # ------------------------------------------------------------------- three faults each
 
 _state = {"step": 0}
@@ -182,6 +193,7 @@ PLANTED = (
     Planted("transposed", _LARGE, ("copies",), ("launch-bound",), target="h200"),
     Planted("autocast", "(torch.randn(8, 8), torch.randn(8, 8))", ("cache-bypass",),
             since="2.12", fixed_in="2.14"),
+    Planted("bisected", "(torch.randn(4, 16),)", ("unrolled-loop",), ("recompile",)),
     Planted("cast", "(torch.randn(8),)", (), ("copies", "graph-break", "recompile")),
     Planted("counts_prints_and_asks", "(torch.randn(8),)",
             ("compiles-every-call", "graph-break", "graph-break"), calls=4),

@@ -9,8 +9,10 @@ import pytest
 
 from tclab import findings
 from tclab.compare.fixes import END_THE_BREAKS, SIZES, Fix
+from tclab.explain import unrolled_loops
 from tclab.findings import Evidence
 from tclab.findings.breaks import LIMIT
+from tclab.findings.evidence import UnrolledLoop
 from tclab.findings.jobs import find_in_job
 from tclab.model import (
     DIFFERS,
@@ -54,6 +56,8 @@ from tclab.model import (
     rank_findings,
 )
 from tclab.render.report import words
+from tclab.text.scrub import scrub
+from tests.findings import planted
 
 LINE = SourceLine("m.py", 7, "y = x.sin()", "f")
 START = SourceLine("m.py", 5, "", "f")
@@ -88,6 +92,7 @@ SPECTRUM = Graph("", "post_grad", nodes=(
     TURN,
     Node("fft", "call_function", "aten._fft_c2c.default", inputs=("turn",), dtype="c64"),
 ))  # fmt: skip
+LOOP = UnrolledLoop(LINE, times=50, operators=400, all_operators=614, compile_id="0/0")
 MULTIPLIED = KernelRow("torch.ops.aten.mul.Tensor", "extern", lines=(LINE,))
 
 #: Kind → evidence for which there is such a finding, and evidence close to it for which there is
@@ -108,6 +113,10 @@ CASES: dict[str, tuple[Evidence, Evidence]] = {
     "recompile-limit": (
         Evidence(breaks=Breaks(breaks=(LIMITED,), graphs=8), recompiles=(AGAIN,)),
         Evidence(breaks=Breaks(breaks=(BREAK,), graphs=2), recompiles=(AGAIN,)),
+    ),
+    "unrolled-loop": (
+        Evidence(loops=(LOOP,), seconds_of={"0/0": 23.0}),
+        Evidence(loops=(replace(LOOP, times=8),), seconds_of={"0/0": 23.0}),
     ),
     "compiles-every-call": (
         Evidence(calls=3, call_of={"0/0": 1, "0/1": 2, "0/2": 3}, recompiles=(AGAIN, BOUND)),
@@ -446,6 +455,35 @@ def test_what_cannot_be_acted_on_is_a_mark() -> None:
         assert len(find(helped)) == 1 and findings.find_marks(helped) == ()
 
 
+@pytest.mark.parametrize("change", [{"times": 9}, {"operators": 99}, {"all_operators": 801}])
+def test_a_short_or_small_loop_is_no_finding(change: dict[str, int]) -> None:
+    assert find(Evidence(loops=(replace(LOOP, **change),), seconds_of={"0/0": 23.0})) == ()
+
+
+def test_a_loop_has_its_own_compiles_seconds_once() -> None:
+    again = replace(LOOP, compile_id="0/1")
+    (found,) = find(Evidence(loops=(LOOP, again), seconds_of={"0/0": 23.0, "0/1": 40.0}))
+    assert str(found.cost) == "23 s once, measured" and found.places == (LINE,)
+    (unknown,) = find(Evidence(loops=(LOOP,)))
+    assert unknown.cost == NOT_KNOWN and "took" not in unknown.what
+
+
+def test_only_a_loop_s_own_lines_count() -> None:
+    code = Path(planted.__file__).read_text(encoding="utf-8").splitlines()
+    first = code.index("    for _ in range(20):") + 1
+    file = scrub(planted.__file__)
+
+    def nodes(line: int, target: str, count: int) -> list[Node]:
+        place = SourceLine(file, line, "", "bisected")
+        return [Node(f"{target}{n}", "call_function", target, source=place) for n in range(count)]
+
+    inside, outside = nodes(first + 1, "truediv", 20), nodes(first + 5, "sub", 30)
+    (found,) = unrolled_loops.find((Graph("", "dynamo", nodes=(*inside, *outside)),))
+    assert (found.line.line, found.times, found.operators, found.all_operators) == (
+        first, 20, 20, 50
+    )  # fmt: skip
+
+
 def test_a_switch_at_every_call_is_no_mark() -> None:
     reasons = ("0/0: not self.training",)
     every, _ = CASES["compiles-every-call"]
@@ -522,6 +560,26 @@ def test_a_break_of_a_library_stands_at_the_line_that_called_it() -> None:
     assert found.what == "a reason [GB0001], in kornia/canny.py:301"
     (own,) = find(evidence)
     assert own.places == (inner,)
+
+
+def _break_in_pytorchs_code(*stack: SourceLine) -> Break:
+    inside = SourceLine("torch/_dynamo/polyfills/__init__.py", 505)
+    return replace(BREAK, location=inside, stack=(*stack, inside), skipped=True)
+
+
+def test_a_skipped_function_of_a_library_stands_where_another_break_says_it_is_called() -> None:
+    """PyTorch's stack of a compile lacks the frame whose rewritten code made the call."""
+    called = replace(LINE, file="ptwt/transform.py", line=131, function="wavedec")
+    later, other = replace(called, line=143), replace(called, line=9, function="other")
+    broken = replace(BREAK, location=called, stack=(LINE, called))
+    evidence = Evidence(
+        breaks=Breaks(breaks=(broken, _break_in_pytorchs_code(later)), graphs=2),
+        libraries=frozenset({"ptwt/transform.py"}),
+    )
+    assert [each.places for each in find(evidence) if each.name == "skipped"] == [(LINE,)]
+    alone = replace(evidence, breaks=Breaks(breaks=(_break_in_pytorchs_code(other),), graphs=2))
+    (found,) = find(alone)
+    assert found.places == (other,)
 
 
 def test_a_break_ends_the_graphs_of_all_on_the_way_to_it() -> None:

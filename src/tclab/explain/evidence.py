@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tclab import advisories, targets
 from tclab.compare.identity import readable_source
-from tclab.explain import costs, distinct_values
+from tclab.explain import costs, distinct_values, unrolled_loops
 from tclab.explain.measure.join import seconds_per_launch
 from tclab.findings import CUDA_GRAPH_MODES, Evidence
 from tclab.model import rows_of_chains, rows_of_kernels
@@ -60,6 +60,7 @@ def from_capture(
         checkpoints=capture.checkpoints,
         partitions=capture.partitions,
         post_grad=capture.post_grad,
+        loops=unrolled_loops.find(capture.graphs),
         compile_time=capture.compile_time,
         seconds_of=read_seconds_by_compile(capture.trace),
         callers=library_callers(capture.trace),

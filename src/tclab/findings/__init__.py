@@ -14,6 +14,7 @@ from tclab.findings import (
     kernels,
     recompiles,
     truth,
+    unrolled_loops,
 )
 from tclab.findings.evidence import Evidence
 from tclab.findings.kernels import CUDA_GRAPH_MODES
@@ -26,6 +27,7 @@ RULES = (
     *breaks.RULES,
     *recompiles.RULES,
     *cache_bypasses.RULES,
+    *unrolled_loops.RULES,
     *kernels.RULES,
     *cuda_graphs.RULES,
     *complex_numbers.RULES,

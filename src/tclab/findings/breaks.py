@@ -85,8 +85,23 @@ def _count_waits(items: Sequence[Break], evidence: Evidence) -> int:
 
 
 def _find_caller(stack: Sequence[SourceLine], evidence: Evidence) -> SourceLine | None:
-    """Return the reader's line that called the function in which a library's stack begins."""
-    return evidence.callers.get(f"{stack[0].file}:{stack[0].function}") if stack else None
+    """Return the reader's line that called the function in which a library's stack begins. The
+    stack of another break may have it where that of the compile does not.
+    """
+    if not stack:
+        return None
+    known = evidence.callers.get(f"{stack[0].file}:{stack[0].function}")
+    return known or next(_list_callers(stack[0], evidence), None)
+
+
+def _list_callers(called: SourceLine, evidence: Evidence) -> Iterator[SourceLine]:
+    """Yield the reader's innermost lines above this function in the stacks of all breaks."""
+    for item in evidence.breaks:
+        functions = [(line.file, line.function) for line in item.stack]
+        if (called.file, called.function) in functions:
+            above = item.stack[: functions.index((called.file, called.function))]
+            own = [line for line in select_lines(above) if line.file not in evidence.libraries]
+            yield from own[-1:]
 
 
 def list_hints(item: Break) -> tuple[str, ...]:
@@ -96,11 +111,12 @@ def list_hints(item: Break) -> tuple[str, ...]:
 
 def _break_line(item: Break, evidence: Evidence) -> SourceLine | None:
     """Return the reader's innermost line of a break; if there is none, the line that called the
-    library, or else the line of the break itself.
+    library, or else the library's own line, or that of the break itself in PyTorch's code.
     """
     lines = select_lines(item.stack)
     own = [line for line in lines if line.file not in evidence.libraries]
-    return own[-1] if own else _find_caller(item.stack, evidence) or item.location
+    known = [*own[-1:], _find_caller(item.stack, evidence), *lines[-1:], item.location]
+    return next(filter(None, known), None)
 
 
 def select_lines(stack: Sequence[SourceLine]) -> list[SourceLine]:

@@ -27,6 +27,19 @@ from tclab.model import (
 
 
 @dataclass(frozen=True)
+class UnrolledLoop:
+    """A loop whose rounds are in a graph of Dynamo's. `operators` of the graph's `all_operators`
+    come from the loop's own lines, and most of these were traced `times` times.
+    """
+
+    line: SourceLine
+    times: int
+    operators: int
+    all_operators: int
+    compile_id: str = ""
+
+
+@dataclass(frozen=True)
 class Evidence:
     """The values of one compile of a function that was called `calls` times, in `mode` of
     torch.compile. `call_of` maps a compile id to the number, from 1, of the call that compiled it.
@@ -62,6 +75,7 @@ class Evidence:
     checkpoints: tuple[Checkpoints, ...] = ()
     partitions: tuple[Partition, ...] = ()
     post_grad: tuple[Graph, ...] = ()
+    loops: tuple[UnrolledLoop, ...] = ()
     seconds_of: Mapping[str, float] = field(default_factory=dict)
     callers: Mapping[str, SourceLine] = field(default_factory=dict)
     libraries: frozenset[str] = frozenset()

@@ -90,6 +90,9 @@ FINDING_KINDS: dict[str, FindingKind] = {
                     "A function was compiled again, since a guard failed.", part="recompiles"),
         FindingKind("compile-time", "compile time", ONCE,
                     "A process of a job spent long on compiling."),
+        FindingKind("unrolled-loop", "unrolled loop", ONCE,
+                    "Dynamo puts each round of a Python loop into the graph, so that the compile "
+                    "takes longer with each round."),
         FindingKind("cache-miss", "cache miss", ONCE,
                     "A process compiled what another one had, since the key of a cache differs."),
         FindingKind("cache-bypass", "compiled at each start", ONCE,

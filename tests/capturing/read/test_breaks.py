@@ -303,3 +303,14 @@ def test_a_frame_that_was_taken_over_called_nothing_later():
     callers = library_callers(trace)
     functions = {key: line.line for key, line in callers.items() if ":" in key}
     assert functions == {"pool/glob.py:conv": 13}
+
+
+def test_what_called_tclab_led_to_nothing():
+    """The script of the command is above tclab's own frames, and is none of the reader's lines."""
+    library = _frame("conv", 40, "/usr/lib/python3.11/site-packages/pool/glob.py")
+    above = [_frame("<module>", 8, "/home/me/bin/tclab"), _frame("run", 3, tclab.__file__)]
+    trace = Trace()
+    trace.add(names.START, {"stack": [*above, library]}, "", ("0/0", None))
+    trace.add(names.START, {"stack": [*above, _frame("f", 5), library]}, "", ("1/0", None))
+    callers = library_callers(trace)
+    assert {line.line for line in callers.values()} == {5} and "pool/glob.py:conv" in callers

@@ -12,7 +12,7 @@ from tclab.capturing.trace.events import Trace
 from tclab.capturing.trace.names import TracedFrame
 from tclab.model import SourceLine
 from tclab.text.scrub import scrub
-from tclab.text.user_lines import is_library_file, is_user_file
+from tclab.text.user_lines import drop_callers, is_library_file, is_user_file
 
 # torch_dynamo_resume_in_prints_at_47
 _RESUME = re.compile(r"^torch_dynamo_resume_in_(?P<function>.+?)_at_(?P<line>\d+)$")
@@ -76,7 +76,8 @@ def library_callers(trace: Trace) -> dict[str, SourceLine]:
         if match := _RESUME.match(last["name"]):
             function = last["filename"], match["function"]
             resumed[function] = max(resumed[function], int(match["line"]))
-        own = [frame for frame in stack if _is_own_file(frame["filename"])]
+        called = drop_callers(stack, lambda frame: frame["filename"])
+        own = [frame for frame in called if _is_own_file(frame["filename"])]
         if own and is_library_file(last["filename"]):
             caller, name = own[-1], user_function_name(own[-1]["name"])
             if caller["line"] > resumed[caller["filename"], name]:

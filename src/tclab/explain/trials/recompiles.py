@@ -126,9 +126,11 @@ def _drop_repeated_guards(guards: tuple[str, ...]) -> list[str]:
 def _describe_outcome(
     function: RecompiledFunction, remedy: Remedy, before: TrialResult, after: TrialResult
 ) -> str:
-    """Return a clause that says how a remedy helped; '' if it did not help."""
+    """Return a clause that says how a remedy helped; '' if it did not help. A function that is
+    skipped without the remedy, too, is no error of the remedy.
+    """
     once, now = before.compiles.get(function.key, 0), after.compiles.get(function.key, 0)
-    if after.error or function.key in after.limits:
+    if after.error not in ("", before.error) or function.key in after.limits:
         return ""
     if remedy.whole:
         return _describe_fewer_compiles(before, after)
