@@ -45,6 +45,15 @@ JOB = """
 PLANTED = {"aten.mul.Tensor(": "aten.add.Tensor(", "aten.amax.default(": "aten.amin.default("}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The user's cache folder, in which results are kept."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("cache")
+        patch.setenv("XDG_CACHE_HOME", str(folder))
+        yield folder
+
+
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the job's trace."""
@@ -77,6 +86,16 @@ def test_each_kernel_is_the_one_of_the_job(job: Job) -> None:
     for each in job.replays:
         assert not each.cause and len(each.kernels) > 1
         assert {*verdicts(each)} == {SAME}, each.kernels
+
+
+def test_the_same_graphs_are_not_compiled_a_second_time(
+    job: Job, trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running._Compiler, "ask", lambda *_: {"cause": "compiled a second time"})
+    again = open_job([trace], replay=())
+    assert [each.kernels for each in again.replays] == [each.kernels for each in job.replays]
+    assert [each.kept for each in (*job.replays, *again.replays)] == [False] * 4 + [True] * 4
+    assert {row[-1] for row in replays.table(again.replays).rows} == {"kept"}
 
 
 @pytest.mark.parametrize("old", sorted(PLANTED))

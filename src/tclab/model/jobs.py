@@ -255,7 +255,8 @@ class JobReplayKernel:
 class JobReplay:
     """A graph of a job that was compiled again from its trace. `traced` is the version of PyTorch
     in the trace, `torch` the one that compiled again, and `target` the GPU, or '' for the CPU.
-    `cause` says why there are no kernels, or is ''.
+    `cause` says why there are no kernels, or is ''. `seconds` are those of the compile; it was an
+    earlier one, whose code was `kept`, or one of this time.
     """
 
     kind: ClassVar[str]
@@ -268,6 +269,7 @@ class JobReplay:
     kernels: tuple[JobReplayKernel, ...] = ()
     cause: str = ""
     seconds: float = 0.0
+    kept: bool = False
 
 
 @kind("job")

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any
 
 from tclab.jobs.again.graphs import TracedGraph
+from tclab.jobs.again.kept import KeptResults
 from tclab.jobs.again.verdicts import compare_codes
 from tclab.jobs.child import make_folders
 from tclab.model import UNREADABLE, JobReplay, JobReplayKernel
@@ -35,17 +36,23 @@ def replay_graphs(
     graphs: Iterable[tuple[str, TracedGraph]], *, python: str = sys.executable
 ) -> Iterator[JobReplay]:
     """Yield what became of each graph, given with the name of its process, when PyTorch of `python`
-    compiled it again. Equal graphs, such as those of several ranks, are compiled once.
+    compiled it again. Equal graphs, such as those of several ranks, are compiled once; the code of
+    a graph is kept for the next time.
     """
     listed = [*graphs]
     questions = dict.fromkeys(each.question.to_json() for _, each in listed if not each.refusal)
-    with closing(_ask(list(questions), python)) as answers:
-        known: dict[str, Mapping[str, Any]] = {}
+    results = KeptResults.of(python)
+    found = {question: results.find(question) for question in questions}
+    known = {question: {**answer, "kept": True} for question, answer in found.items() if answer}
+    with closing(_ask([each for each in questions if each not in known], python)) as answers:
         for process, graph in listed:
             question = graph.question.to_json()
             while not graph.refusal and question not in known:
-                known.update([next(answers)])
+                asked, answer = next(answers)
+                results.keep(asked, answer)
+                known[asked] = {**answer}
             yield _judge(graph, process, {"cause": graph.refusal, **known.get(question, {})})
+    results.limit()
 
 
 def _ask(
@@ -90,6 +97,7 @@ def _judge(graph: TracedGraph, process: str, answer: Mapping[str, Any]) -> JobRe
         else (),
         cause=f"{place}: {cause}" if place and cause else cause,
         seconds=float(answer.get("seconds") or 0.0),
+        kept=bool(answer.get("kept")),
     )
 
 

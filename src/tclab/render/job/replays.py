@@ -16,7 +16,7 @@ def table(replays: Sequence[JobReplay]) -> Table:
     several = len({each.process for each in replays}) > 1
     rows = [
         (f"{each.process} {each.compile_id}" if several else each.compile_id, each.direction,
-         _count(each), _word(each), round(each.seconds, 1))
+         _count(each), _word(each), "kept" if each.kept else round(each.seconds, 1))
         for each in replays
     ]  # fmt: skip
     columns = ("graph", "direction", "kernels the same", "compiled again", "seconds")
