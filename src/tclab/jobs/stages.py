@@ -67,7 +67,7 @@ def read_stages(trace: Trace, graphs: Sequence[ReadGraph]) -> Iterator[JobStages
         yield JobStages(
             title=title,
             compiles=(compile_id,),
-            chain=Chain("", "chain", _link_panes(panes, lines), compile_id),
+            chain=Chain("", "chain", link_panes(panes, lines), compile_id),
             guards=tuple(guards.get(compile_id, ())),
             output_code=tuple(_output_code(read[compile_id])),
         )
@@ -200,7 +200,7 @@ def _signature_line(code: str) -> int:
     return next((number for number, line in numbered if _SIGNATURE.match(line)), 1)
 
 
-def _link_panes(panes: Sequence[Listing], lines: Lines) -> tuple[Listing, ...]:
+def link_panes(panes: Sequence[Listing], lines: Lines) -> tuple[Listing, ...]:
     """Return the panes, with those of the user's lines, in the order of the stages. Only keys that
     both a mark and a link have are kept. They become numbers, so that no path of the job is in
     them.

@@ -256,7 +256,8 @@ class JobReplay:
     """A graph of a job that was compiled again from its trace. `traced` is the version of PyTorch
     in the trace, `torch` the one that compiled again, and `target` the GPU, or '' for the CPU.
     `cause` says why there are no kernels, or is ''. `seconds` are those of the compile; it was an
-    earlier one, whose code was `kept`, or one of this time.
+    earlier one, whose code was `kept`, or one of this time. `chain` has the stages of the compile
+    if they were asked for, and `lacking` says what they lack.
     """
 
     kind: ClassVar[str]
@@ -270,6 +271,8 @@ class JobReplay:
     cause: str = ""
     seconds: float = 0.0
     kept: bool = False
+    chain: Chain = field(default_factory=lambda: Chain("", "chain"))
+    lacking: str = ""
 
 
 @kind("job")

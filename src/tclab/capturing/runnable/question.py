@@ -6,6 +6,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
+#: What `Question.stages` may ask for: the stages down to the kernels' source, or to instructions.
+KERNELS, MACHINE = "kernels", "machine"
+
 
 @dataclass(frozen=True)
 class Question:
@@ -16,7 +19,8 @@ class Question:
     a symbol to its range, such as ``[2, int_oo]``. `static` are the positions of the inputs that
     stay where they are, and `donated` those of saved values that the backward may overwrite.
     `visible` is the number of results that the function itself returns, whose strides are kept;
-    None for all of them. `threads` is the number of threads for which C++ is written.
+    None for all of them. `threads` is the number of threads for which C++ is written. `stages` is
+    '' if only the code is asked for.
     """
 
     runnable: str
@@ -30,6 +34,7 @@ class Question:
     symbols: Mapping[str, str] = field(default_factory=dict)
     ranges: Mapping[str, str] = field(default_factory=dict)
     threads: int = 1
+    stages: str = ""
 
     def to_json(self) -> str:
         """Return the question as one line of JSON, which `from_json` reads."""

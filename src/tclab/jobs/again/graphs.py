@@ -44,7 +44,8 @@ _OUTPUT = "OutputAliasInfo("
 @dataclass(frozen=True)
 class TracedGraph:
     """A graph of a job. `code` is its output code in the trace, and `torch` the version that wrote
-    it. `refusal` is the reason why it cannot be asked for, or ''.
+    it. `lowered` is the graph after Inductor's passes. `refusal` is the reason why it cannot be
+    asked for, or ''.
     """
 
     compile_id: str
@@ -53,6 +54,7 @@ class TracedGraph:
     torch: str = ""
     device: str = ""
     refusal: str = ""
+    lowered: str = ""
 
     @property
     def direction(self) -> str:
@@ -132,7 +134,8 @@ def _read_graph(group: Mapping[str, Event[Any]], ranges: Mapping[str, str]) -> T
         threads=int(threads),
     )
     version = match[1] if (match := _VERSION.search(text)) else ""
-    return TracedGraph(group[_TEXT].compile_id, question, code, version, device, refusal)
+    lowered = group[_AFTER].payload if _AFTER in group else ""
+    return TracedGraph(group[_TEXT].compile_id, question, code, version, device, refusal, lowered)
 
 
 def _read_numbers(text: str) -> tuple[int, ...]:

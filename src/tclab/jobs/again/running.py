@@ -17,8 +17,10 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import Any
 
+from tclab.capturing.runnable.question import MACHINE
 from tclab.jobs.again.graphs import TracedGraph
 from tclab.jobs.again.kept import KeptResults
+from tclab.jobs.again.stages import link_to_lines
 from tclab.jobs.again.verdicts import compare_codes
 from tclab.jobs.child import make_folders
 from tclab.model import UNREADABLE, JobReplay, JobReplayKernel
@@ -27,6 +29,8 @@ from tclab.system.machine import count_cores
 _CHILD = "tclab.capturing.runnable"
 #: Seconds for PyTorch to start, and for each graph.
 _START_SECONDS, _GRAPH_SECONDS = 120, 240
+#: Seconds for a graph whose kernels are compiled down to instructions.
+_MACHINE_SECONDS = 1200
 #: The most processes at work, and the questions for which one more starts.
 _MOST_PROCESSES, _ENOUGH_QUESTIONS = 8, 32
 _NOT_STARTED = "PyTorch and Triton did not start, or tclab does not know this PyTorch"
@@ -98,6 +102,8 @@ def _judge(graph: TracedGraph, process: str, answer: Mapping[str, Any]) -> JobRe
         cause=f"{place}: {cause}" if place and cause else cause,
         seconds=float(answer.get("seconds") or 0.0),
         kept=bool(answer.get("kept")),
+        chain=link_to_lines(answer.get("chain"), graph),
+        lacking=str(answer.get("lacking") or ""),
     )
 
 
@@ -142,7 +148,9 @@ class _Compiler:
             self.torch, self._fails = started or self.torch, not started
             if self._fails:
                 return {"cause": _NOT_STARTED}
-        return {**self._exchange(question, _GRAPH_SECONDS), "torch": self.torch}
+        down = json.loads(question).get("stages") == MACHINE
+        seconds = _MACHINE_SECONDS if down else _GRAPH_SECONDS
+        return {**self._exchange(question, seconds), "torch": self.torch}
 
     def _start(self) -> Mapping[str, Any]:
         work, variables = make_folders(self._folder.name)

@@ -53,6 +53,8 @@ def _draw(replay: JobReplay, several: bool) -> Html:
     process = f"{replay.process}, " if several else ""
     title = f"{process}{replay.compile_id} {replay.direction}: {_count(replay)} the same"
     items = [tag("li", join(_draw_kernel(each))) for each in replay.kernels]
+    if replay.lacking:
+        items.append(tag("li", esc(f"Without instructions: {replay.lacking}")))
     return parts.fold(title, tag("ul", *items))
 
 
