@@ -171,6 +171,26 @@ def test_a_missed_cache_names_the_setting(tmp_path: Path) -> None:
     assert found.startswith(f"{second.name} missed what {first.name} has")
 
 
+def test_a_graph_from_a_cache_names_no_line_of_the_program_that_compiled_it(tmp_path: Path) -> None:
+    """The cache keeps the comments of the first program, whose lines are not those of this one."""
+    other = job_files.PRODUCT.replace("def product", "\n    def other").replace(
+        "(product", "(other"
+    )
+    variables = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")}
+    for name, program in (("first", job_files.PRODUCT), ("second", other)):
+        job_files.run(tmp_path / name, program, **variables)
+    first, second = (open_job([tmp_path / name], stages=True) for name in ("first", "second"))
+    (compiled,), (loaded,) = (job.processes[0].graphs for job in (first, second))
+    states = [each.state for each in second.processes[0].lookups if each.cache == "Inductor"]
+    assert states == ["hit"] and [line.function for line in compiled.lines] == ["product"]
+    assert {line.function for line in loaded.lines} <= {"other"}
+    for job, title in ((first, False), (second, True)):
+        (graph,) = [p for each in job.stages for p in each.chain.panes if p.stage == "post_grad"]
+        assert ("from a cache" in graph.title) is title
+    names = {p.title for each in second.stages for p in each.chain.panes if p.stage == "python"}
+    assert {name.partition(" ")[0] for name in names} == {"other"}
+
+
 def test_the_rank_that_compiles_more_is_named(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -14,7 +14,7 @@ from torch import fx
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-from tclab.capturing.runnable import building, constants, inputs, sizes, stages
+from tclab.capturing.runnable import building, chosen, constants, inputs, sizes, stages
 from tclab.capturing.runnable.question import KERNELS, MACHINE, Question
 from tclab.capturing.runnable.settings import setting_values
 from tclab.capturing.runnable.syntax import Runnable, read_runnable
@@ -44,13 +44,15 @@ def compile_again(question: Question) -> CompiledAgain:
     """
     runnable = read_runnable(question.runnable, question.graph)
     settings = setting_values(runnable.settings)
-    choices.check_settings(settings)
+    answered = chosen.SETTINGS if question.chosen else frozenset()
+    choices.check_settings({n: v for n, v in settings.items() if n not in answered})
     wrappers = Wrappers()
     target = get(question.target) if question.target else None
     with (
         stages.observing(question.stages) as trace,
         _compiling(target, question, wrappers),
         torch._inductor.config.patch(settings),
+        chosen.choosing_as_in(question.chosen),
         _joining(runnable.groups),
         registering(runnable.kernels, runnable.graph.launches(), building.convert_constant),
     ):

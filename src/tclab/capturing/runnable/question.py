@@ -19,8 +19,9 @@ class Question:
     a symbol to its range, such as ``[2, int_oo]``. `static` are the positions of the inputs that
     stay where they are, and `donated` those of saved values that the backward may overwrite.
     `visible` is the number of results that the function itself returns, whose strides are kept;
-    None for all of them. `threads` is the number of threads for which C++ is written. `stages` is
-    '' if only the code is asked for.
+    None for all of them. `threads` is the number of threads for which C++ is written. `chosen` is
+    the job's output code if the job timed candidates on its GPU: it has those that were chosen.
+    `stages` is '' if only the code is asked for.
     """
 
     runnable: str
@@ -34,6 +35,7 @@ class Question:
     symbols: Mapping[str, str] = field(default_factory=dict)
     ranges: Mapping[str, str] = field(default_factory=dict)
     threads: int = 1
+    chosen: str = ""
     stages: str = ""
 
     def to_json(self) -> str:

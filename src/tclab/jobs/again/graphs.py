@@ -35,6 +35,10 @@ _THREADS = re.compile(r"num_threads\((\d{1,4})\)")
 # [cev5uo2] fx_kwargs[is_backward]: True
 _PART = re.compile(r"\[\w+\] (?P<group>\w+)\[(?P<name>[\w.]+)\]: (?P<value>.*)", re.DOTALL)
 _NUMBER = re.compile(r"\d+")
+# torch._inductor.config.max_autotune_gemm = True
+_TIMED = re.compile(
+    r"^torch\._inductor\.config\.(max_autotune\w*|coordinate_descent_tuning) = True", re.MULTILINE
+)
 #                     bw_donated_idxs=[9,
 _LIST = re.compile(r"^ *(?P<name>bw_donated_idxs|static_input_indices)=\[(?P<values>[^\]]*)\]",
                    re.MULTILINE)  # fmt: skip
@@ -132,6 +136,7 @@ def _read_graph(group: Mapping[str, Event[Any]], ranges: Mapping[str, str]) -> T
         symbols={match["name"]: match["size"] for match in _SIZE.finditer(printed)},
         ranges=ranges,
         threads=int(threads),
+        chosen=code if on_gpu and _TIMED.search(text) else "",
     )
     version = match[1] if (match := _VERSION.search(text)) else ""
     lowered = group[_AFTER].payload if _AFTER in group else ""
