@@ -13,10 +13,13 @@ import pytest
 from click.testing import CliRunner
 
 from tclab.capturing.read.stages import Stages
+from tclab.capturing.trace import names
+from tclab.capturing.trace.events import Trace
 from tclab.capturing.trace.records import read_log
 from tclab.cli.command import tclab
 from tclab.compare.changes import compare_snapshots
 from tclab.jobs import open_job
+from tclab.jobs.process import _read_changed_numbers
 from tclab.model import Job, Kernel, decode
 from tclab.system import inductor_cache
 from tests.jobs import job_files
@@ -207,3 +210,13 @@ def test_the_rank_that_compiles_more_is_named(tmp_path: Path) -> None:
     assert found.what.startswith("rank 1 compiles double")
     assert "expected 4, actual 5" in found.what
     assert found.what.endswith("where rank 0 is done")
+
+
+def test_numbers_that_a_recompile_takes_for_symbols_are_those_that_changed() -> None:
+    """The first compile's symbols were asked for, and a guard names a size."""
+    trace = Trace()
+    symbols = [("0", "L['n']"), ("1", "L['n']"), ("1", "L['self'].scale"), ("1", "L['___stack0']"),
+               ("1", "L['x'].size()[0]"), ("2", "L['self'].scale")]  # fmt: skip
+    for compiled, source in symbols:
+        trace.add(names.CREATED_SYMBOL, {"symbol": "s0", "source": source}, "", (3, int(compiled)))
+    assert dict(_read_changed_numbers(trace)) == {"0/1": ("self.scale",)}

@@ -106,7 +106,9 @@ class JobProcess:
     tensors that each graph makes, as far as the trace has these; each begins with a compile id.
     `frameworks` are the libraries that added records of their own. `callers` maps a
     compiled function of a library, ``file:function``, to the line of the job's own code that called
-    it. `snapshot` holds the identities of all its compiles; it is empty unless it was asked for.
+    it. `became` maps the id of a recompile to the numbers that it is the first of its frame to take
+    for symbols, such as ``self.scale``. `snapshot` holds the identities of all its compiles; it is
+    empty unless it was asked for.
     """
 
     kind: ClassVar[str]
@@ -125,6 +127,7 @@ class JobProcess:
     tensors: tuple[str, ...] = ()
     frameworks: tuple[str, ...] = ()
     callers: Mapping[str, SourceLine] = field(default_factory=dict)
+    became: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     records: int = 0
     unread: Mapping[str, int] = field(default_factory=dict)
     snapshot: Snapshot = field(default_factory=Snapshot)
