@@ -64,7 +64,8 @@ def test_the_chosen_candidates_are_compiled_again(graph: TracedGraph) -> None:
     assert "triton_heuristics.template" in graph.code and "extern_kernels.mm" in graph.code
     (replayed,) = running.replay_graphs([("", graph)])
     assert not replayed.cause, replayed.cause
-    assert [each.verdict for each in replayed.kernels] == [SAME] * 2, replayed.kernels
+    assert len(replayed.kernels) == 3
+    assert {each.verdict for each in replayed.kernels} == {SAME}, replayed.kernels
 
 
 def test_what_no_candidate_is_like_is_refused(graph: TracedGraph) -> None:
