@@ -2,6 +2,7 @@
 
     python -m benchmarks.replay make FOLDER [--target h200] [NAME …]
     python -m benchmarks.replay read FOLDER … [--python PATH] [--plant]
+    python -m benchmarks.replay equal FOLDER
 
 `make` compiles the catalogue's functions, and with a NAME such as ``bert_base`` or
 ``unet_training`` a model of it, with PyTorch's trace written to FOLDER: for this CPU, or for a
@@ -9,6 +10,10 @@ target. The kernels are not built. `read` compiles each graph of the traces agai
 for each graph that is not the same as in the trace, then the counts, and Inductor's seconds in the
 traces beside those of the second compile. With ``--plant`` it changes an operator in each graph
 first, so that a graph whose kernels all stay the same is a fault of the comparison.
+
+`equal` makes a job of 60 graphs of which 10 differ, for this CPU, and prints the processor's
+seconds and those of the clock: of its compiles, without the start of PyTorch, and of compiling the
+graphs again, each by itself, equal ones once, and once more with what was kept.
 """
 
 from __future__ import annotations
@@ -16,13 +21,18 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import resource
 import subprocess
 import sys
+import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from unittest import mock
 
 from tclab.capturing.trace.names import ChromeEvent
 from tclab.capturing.trace.records import read_log
@@ -33,6 +43,8 @@ from tclab.jobs.again.verdicts import DIFFERS, SAME
 from tclab.model import JobReplay
 from tclab.workshop.catalog import Example
 
+#: The graphs of the job with equal ones, how many of them differ, and the family of its functions.
+_GRAPHS, _DIFFERENT, _FAMILY = 60, 10, "pointwise"
 _FAMILIES = ("indexing", "pointwise", "products", "reductions")
 #: Where Inductor begins and ends with a graph, in the events for Chrome's trace viewer.
 _INDUCTOR = "inductor_compile"
@@ -171,10 +183,76 @@ def _count(replay: JobReplay, place: str) -> Iterator[str]:
         yield "graphs whose calls are the same"
 
 
+def compile_equal() -> None:
+    """Compile ten functions of the catalogue six times each, for this CPU. The kernels are not
+    built.
+    """
+    import torch
+
+    from tclab.capturing.target import inductor
+    from tclab.capturing.target.timing.variants import Wrappers
+
+    examples = [each for each in find_examples(_FAMILY) if not each.backward][:_DIFFERENT]
+    calls = [each.make() for each in examples]
+    calls = calls * (_GRAPHS // _DIFFERENT)
+    with (
+        inductor.stopping_after_code(Wrappers()),
+        inductor.patching_settings(False),
+        measuring("compiled in the job", len(calls)),
+    ):
+        for fn, arguments in calls:
+            torch.compiler.reset()
+            with suppress(RuntimeError):  # the code is not loaded
+                torch.compile(fn)(*arguments)
+
+
+@contextmanager
+def measuring(title: str, graphs: int) -> Iterator[None]:
+    """Print the processor's seconds of the block and of its finished children, and the clock's."""
+    began, used = time.perf_counter(), _processor()
+    yield
+    seconds, of_clock = _processor() - used, time.perf_counter() - began
+    print(f"{title}: {graphs} graphs, {seconds:.1f} s of the processor, {seconds / graphs:.2f} s a "
+          f"graph, {of_clock:.1f} s of the clock", flush=True)  # fmt: skip
+
+
+def _processor() -> float:
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
+
+
+def equal(folder: Path) -> None:
+    """Make the job with equal graphs, and compile them again in three ways."""
+    out = folder / "equal"
+    out.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "benchmarks.replay", "compile", str(out), "equal"]
+    subprocess.run(command, env={**os.environ, "TORCH_TRACE": str(out)}, check=True)
+    graphs = [("", each) for _, traced, _ in read_graphs(out) for each in traced]
+    alone = [("", _with_comment(each, number)) for number, (_, each) in enumerate(graphs)]
+    ways = {"each by itself": alone, "equal graphs once": graphs, "once more, kept": graphs}
+    with (
+        tempfile.TemporaryDirectory() as cache,
+        mock.patch.dict(os.environ, {"XDG_CACHE_HOME": cache}),
+    ):
+        for title, asked in ways.items():
+            different = len({each.question.to_json() for _, each in asked})
+            with measuring(f"{title} ({different} differ)", len(asked)):
+                counts = Counter(
+                    kernel.verdict for each in replay_graphs(asked) for kernel in each.kernels
+                )
+            print(f"    {dict(counts)}")
+
+
+def _with_comment(graph: TracedGraph, number: int) -> TracedGraph:
+    """Return the graph with a comment in its text, so that it equals no other one."""
+    text = f"{graph.question.runnable}\n# {number}\n"
+    return replace(graph, question=replace(graph.question, runnable=text))
+
+
 def main() -> None:
     """Run the command that was given."""
     parser = argparse.ArgumentParser(prog="benchmarks.replay", description=__doc__)
-    parser.add_argument("command", choices=("make", "compile", "read"))
+    parser.add_argument("command", choices=("make", "compile", "read", "equal"))
     parser.add_argument("folders", nargs="+")
     parser.add_argument("--target", default="")
     parser.add_argument("--python", default=sys.executable)
@@ -183,6 +261,10 @@ def main() -> None:
     first, *rest = asked.folders
     if asked.command == "make":
         make(Path(first), asked.target, rest)
+    elif asked.command == "equal":
+        equal(Path(first))
+    elif asked.command == "compile" and rest == ["equal"]:
+        compile_equal()
     elif asked.command == "compile":
         compile_examples(rest[0], asked.target)
     else:

@@ -131,6 +131,7 @@ LIBRARY: dict[str, set[str]] = {
     "tclab.findings": {"tclab.compare", "tclab.text.user_lines"},
     "tclab.jobs": {
         *("tclab.findings", "tclab.capturing.runnable", "tclab.system.inductor_cache"),
+        *("tclab.system.files", "tclab.system.paths"),
     },
     "tclab.explain": {
         *("tclab.advisories", "tclab.findings"),

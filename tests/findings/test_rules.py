@@ -14,6 +14,7 @@ from tclab.findings import Evidence
 from tclab.findings.breaks import LIMIT
 from tclab.findings.evidence import UnrolledLoop
 from tclab.findings.jobs import find_in_job
+from tclab.findings.recompiles import find_recompiles
 from tclab.model import (
     DIFFERS,
     EACH_CALL,
@@ -348,6 +349,14 @@ def test_calls_that_change_other_values_are_no_compile_at_every_call() -> None:
     assert names(replace(calls, recompiles=(filled, emptied))) == ["recompile"]
     refilled = replace(emptied, reasons=("0/1: len(self.table) == 1",))
     assert names(replace(calls, recompiles=(filled, refilled))) == ["compiles-every-call"]
+
+
+def test_a_number_that_changed_beside_the_failed_guard_is_named() -> None:
+    """PyTorch stops at the first guard that fails; a number that became a symbol changed, too."""
+    (plain,) = find_recompiles(Evidence(recompiles=(THIRD,)))
+    (found,) = find_recompiles(Evidence(recompiles=(THIRD,), became={"0/2": ("n", "self.scale")}))
+    assert "n == 2" in plain.what
+    assert found.what == f"{plain.what}; self.scale changed, too"
 
 
 def test_functions_of_a_library_that_breaks_compile_alone() -> None:

@@ -68,6 +68,17 @@ CACHED = """
     torch.compile(wave)(torch.ones(8))
 """
 
+#: A job without a generated kernel. A second one has the same graph at another line of a function
+#: with another name.
+PRODUCT = """
+    import torch
+
+    def product(x, w):
+        return torch.mm(x, w)
+
+    torch.compile(product)(torch.ones(4, 4), torch.ones(4, 4))
+"""
+
 #: Two ranks; the second compiles another size once.
 RANKS = """
     import os

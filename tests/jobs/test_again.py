@@ -45,6 +45,15 @@ JOB = """
 PLANTED = {"aten.mul.Tensor(": "aten.add.Tensor(", "aten.amax.default(": "aten.amin.default("}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The user's cache folder, in which results are kept."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("cache")
+        patch.setenv("XDG_CACHE_HOME", str(folder))
+        yield folder
+
+
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the job's trace."""
@@ -77,6 +86,48 @@ def test_each_kernel_is_the_one_of_the_job(job: Job) -> None:
     for each in job.replays:
         assert not each.cause and len(each.kernels) > 1
         assert {*verdicts(each)} == {SAME}, each.kernels
+
+
+def test_the_same_graphs_are_not_compiled_a_second_time(
+    job: Job, trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running._Compiler, "ask", lambda *_: {"cause": "compiled a second time"})
+    again = open_job([trace], replay=())
+    assert [each.kernels for each in again.replays] == [each.kernels for each in job.replays]
+    assert [each.kept for each in (*job.replays, *again.replays)] == [False] * 4 + [True] * 4
+    assert {row[-1] for row in replays.table(again.replays).rows} == {"kept"}
+
+
+def test_a_named_graph_has_its_stages_down_to_instructions(trace: Path) -> None:
+    """Each stage is linked to the lines of the job, which the trace names; and the kernels of a
+    compile that was observed are the job's, too.
+    """
+    job = open_job([trace], stages=True, replay=("0/0",))
+    on_gpu = [each for each in job.replays if each.target]
+    assert len(on_gpu) == 2
+    for each in on_gpu:
+        assert {*verdicts(each)} == {SAME} and not each.lacking
+        stages = [pane.stage for pane in each.chain.panes]
+        assert {"python", "post_grad", "ir", "kernel", "ttgir", "ptx", "sass"} <= {*stages}
+        python, kernel = (
+            next(pane for pane in each.chain.panes if pane.stage == stage)
+            for stage in ("python", "kernel")
+        )
+        assert "softmax" in python.code and python.marks and kernel.links
+    html = page.html(job)
+    assert "0/0 forward, compiled again: stage by stage" in html
+
+
+def test_unnamed_graphs_have_their_stages_down_to_the_kernels(trace: Path) -> None:
+    job = open_job([trace], stages=True, replay=())
+    for each in job.replays:
+        stages = {pane.stage for pane in each.chain.panes}
+        assert {"post_grad", "ir"} < stages and not {"ptx", "sass", "assembly"} & stages
+        assert {*verdicts(each)} == {SAME}
+
+
+def test_the_terminal_asks_for_no_stages(job: Job) -> None:
+    assert not any(each.chain.panes for each in job.replays)
 
 
 @pytest.mark.parametrize("old", sorted(PLANTED))

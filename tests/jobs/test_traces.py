@@ -13,10 +13,13 @@ import pytest
 from click.testing import CliRunner
 
 from tclab.capturing.read.stages import Stages
+from tclab.capturing.trace import names
+from tclab.capturing.trace.events import Trace
 from tclab.capturing.trace.records import read_log
 from tclab.cli.command import tclab
 from tclab.compare.changes import compare_snapshots
 from tclab.jobs import open_job
+from tclab.jobs.process import _read_changed_numbers
 from tclab.model import Job, Kernel, decode
 from tclab.system import inductor_cache
 from tests.jobs import job_files
@@ -171,6 +174,26 @@ def test_a_missed_cache_names_the_setting(tmp_path: Path) -> None:
     assert found.startswith(f"{second.name} missed what {first.name} has")
 
 
+def test_a_graph_from_a_cache_names_no_line_of_the_program_that_compiled_it(tmp_path: Path) -> None:
+    """The cache keeps the comments of the first program, whose lines are not those of this one."""
+    other = job_files.PRODUCT.replace("def product", "\n    def other").replace(
+        "(product", "(other"
+    )
+    variables = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")}
+    for name, program in (("first", job_files.PRODUCT), ("second", other)):
+        job_files.run(tmp_path / name, program, **variables)
+    first, second = (open_job([tmp_path / name], stages=True) for name in ("first", "second"))
+    (compiled,), (loaded,) = (job.processes[0].graphs for job in (first, second))
+    states = [each.state for each in second.processes[0].lookups if each.cache == "Inductor"]
+    assert states == ["hit"] and [line.function for line in compiled.lines] == ["product"]
+    assert {line.function for line in loaded.lines} <= {"other"}
+    for job, title in ((first, False), (second, True)):
+        (graph,) = [p for each in job.stages for p in each.chain.panes if p.stage == "post_grad"]
+        assert ("from a cache" in graph.title) is title
+    names = {p.title for each in second.stages for p in each.chain.panes if p.stage == "python"}
+    assert {name.partition(" ")[0] for name in names} == {"other"}
+
+
 def test_the_rank_that_compiles_more_is_named(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -187,3 +210,13 @@ def test_the_rank_that_compiles_more_is_named(tmp_path: Path) -> None:
     assert found.what.startswith("rank 1 compiles double")
     assert "expected 4, actual 5" in found.what
     assert found.what.endswith("where rank 0 is done")
+
+
+def test_numbers_that_a_recompile_takes_for_symbols_are_those_that_changed() -> None:
+    """The first compile's symbols were asked for, and a guard names a size."""
+    trace = Trace()
+    symbols = [("0", "L['n']"), ("1", "L['n']"), ("1", "L['self'].scale"), ("1", "L['___stack0']"),
+               ("1", "L['x'].size()[0]"), ("2", "L['self'].scale")]  # fmt: skip
+    for compiled, source in symbols:
+        trace.add(names.CREATED_SYMBOL, {"symbol": "s0", "source": source}, "", (3, int(compiled)))
+    assert dict(_read_changed_numbers(trace)) == {"0/1": ("self.scale",)}

@@ -59,10 +59,11 @@ class _WithCommand(click.Command):
 @click.option("--replay", is_flag=True,
               help="Compile the graphs of the traces again, for the GPU that they name and without "
               "it, and say of each kernel whether it is the same as in the job. Needs PyTorch and "
-              "Triton. Nothing of the traces is executed.")  # fmt: skip
+              "Triton. Nothing of the traces is executed. The code of each graph is kept in the "
+              "user's cache folder for the next time. A page has each graph's stages.")  # fmt: skip
 @click.option("--graph", "graphs", multiple=True, metavar="ID",
-              help="With --replay: only the graphs of this compile, such as 0/1. May be given "
-              "several times.")  # fmt: skip
+              help="With --replay: only the graphs of this compile, such as 0/1; a page then has "
+              "their stages down to instructions. May be given several times.")  # fmt: skip
 @click.option(
     "--python",
     default=sys.executable,

@@ -52,7 +52,9 @@ class Evidence:
     id to the seconds of the compile, if they are known. `callers` maps a function of a library,
     ``file:function``, to the reader's line that called it; `libraries` are the files of libraries.
     `runs_at` maps a line at which graphs end, ``file:line``, to the number of times that the first
-    call came to it. `on_host` are the lines whose operators run on the CPU although a GPU is used.
+    call came to it. `became` maps the id of a recompile to the numbers that it is the first to take
+    for symbols: each had another value than before. `on_host` are the lines whose operators run on
+    the CPU although a GPU is used.
     """
 
     calls: int = 1
@@ -80,5 +82,6 @@ class Evidence:
     callers: Mapping[str, SourceLine] = field(default_factory=dict)
     libraries: frozenset[str] = frozenset()
     runs_at: Mapping[str, int] = field(default_factory=dict)
+    became: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     checkpoint_fix: str = ""
     compile_time: CompileTime = field(default_factory=CompileTime)

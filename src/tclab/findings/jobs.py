@@ -104,6 +104,7 @@ def _find_in_process(process: JobProcess) -> Iterator[Finding]:
         cuda_graph_skips=process.cuda_graph_skips,
         compile_time=process.compile_time,
         callers=process.callers,
+        became=process.became,
     )
     lines = chain.from_iterable(rule(evidence) for rule in (*breaks.RULES, *cuda_graphs.RULES))
     yield from _merge_lines(lines)

@@ -247,7 +247,8 @@ def _list_reasons(
     evidence: Evidence, items: Sequence[Recompile], guards: Iterable[str]
 ) -> Iterator[str]:
     """Yield the reasons of recompiles as texts: first the values that differ between the compiles,
-    then the failed guards.
+    then the failed guards, and then the numbers that changed beside these. PyTorch names the first
+    guard that failed, and no other.
     """
     values = evidence.distinct.get(items[0].compile_id.split("/")[0], {})
     for source, every in values.items():
@@ -255,6 +256,11 @@ def _list_reasons(
         yield f"{source} has {len(every)} values: {', '.join(every[:_MOST_VALUES])}{more}"
     others = (g for g in guards if not any(g.startswith(f"{source} ") for source in values))
     yield from dict.fromkeys(map(_name_stack_value, others))
+    failed = " ".join(chain.from_iterable(map(failed_guards, items)))
+    for item in items:
+        for number in evidence.became.get(item.compile_id, ()):
+            if number not in failed:
+                yield f"{number} changed, too"
 
 
 def _name_stack_value(guard: str) -> str:

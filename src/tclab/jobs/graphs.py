@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tclab.capturing.read.caching import INDUCTOR
+from tclab.capturing.read.graphs import list_graph
 from tclab.capturing.read.stages import Stages
 from tclab.capturing.read.units import Unit
 from tclab.capturing.trace import names
@@ -28,15 +29,26 @@ _GRAPH, _CODE = "inductor_post_grad_graph", "inductor_output_code"
 _PART_BEGINS = "vllm_piecewise_compile_start"
 #: The event of Dynamo's graph of the same compile.
 _DYNAMO_GRAPH = "dynamo_output_graph"
-_ANSWERS = ("fx_graph_cache_hit", "fx_graph_cache_miss", "fx_graph_cache_bypass")
+_HIT = "fx_graph_cache_hit"
+_ANSWERS = (_HIT, "fx_graph_cache_miss", "fx_graph_cache_bypass")
+#: The record of a compile for which AOTAutograd's cache answered.
+WHOLE_HIT = "aotautograd_cache_hit"
 
 
 @dataclass(frozen=True)
 class ReadGraph:
-    """A graph of a job, and Inductor's compile of this graph as it was read from the log."""
+    """A graph of a job, and Inductor's compile of this graph as it was read from the log. `own` are
+    the lines of Dynamo's graph if a cache answered: what the cache keeps names the lines of the
+    program that compiled the graph first. It is None if this process compiled the graph.
+    """
 
     graph: JobGraph
     unit: Unit
+    own: frozenset[SourceLine] | None = None
+
+    def names(self, line: SourceLine) -> bool:
+        """Return whether a line of the compile is one of this job."""
+        return self.own is None or line in self.own
 
 
 def read_gpu(runnable: str) -> str:
@@ -49,12 +61,13 @@ def read_graphs(trace: Trace, lookups: Sequence[CacheLookup]) -> Iterator[ReadGr
     """Yield each graph that Inductor compiled or loaded. Equal graphs are read once: a job compiles
     equal layers, and logs a graph again when a cache answers with it.
     """
-    known: dict[tuple[str, ...], ReadGraph] = {}
+    known: dict[tuple[bool, tuple[str, ...]], ReadGraph] = {}
     keys = iter([lookup.key for lookup in lookups if lookup.cache == INDUCTOR])
     part = ""
     traced = {event.compile_id: event for event in trace.select(_DYNAMO_GRAPH)}
-    for group, answered in _group_by_graph(trace):
-        key = next(keys, "") if answered else ""
+    from_cache = {event.compile_id for event in trace.select(WHOLE_HIT)}
+    for group, answer in _group_by_graph(trace):
+        key = next(keys, "") if answer else ""
         if not group:  # the cache's answer for a graph that the log does not have
             continue
         if group[0].name == _PART_BEGINS:
@@ -63,9 +76,11 @@ def read_graphs(trace: Trace, lookups: Sequence[CacheLookup]) -> Iterator[ReadGr
         compile_id = group[0].compile_id
         above = traced.get(compile_id)
         events = [above, *group] if above else group
-        shown = tuple(event.payload for event in events)
+        is_hit = answer == _HIT or compile_id in from_cache
+        shown = is_hit, tuple(event.payload for event in events)
         if shown not in known:
-            known[shown] = _read_graph(events)
+            own = frozenset(_read_lines(above)) if is_hit else None
+            known[shown] = _read_graph(events, own)
         read = known[shown]
         named = replace(read.graph, compile_id=compile_id, key=key, part=part)
         yield replace(read, graph=named)
@@ -85,37 +100,43 @@ def _read_part(payload: str) -> str:
     return f"{name}, {sizes}"
 
 
-def _group_by_graph(trace: Trace) -> Iterator[tuple[list[Event[Any]], bool]]:
-    """Yield the events of each graph that Inductor compiled, and whether the cache answered for
-    this graph. In the log, the graph, its code, the nodes of its kernels and the cache's answer
-    follow each other. A compile that failed, or whose cache is off, has no answer.
+def _group_by_graph(trace: Trace) -> Iterator[tuple[list[Event[Any]], str]]:
+    """Yield the events of each graph that Inductor compiled, and the name of the cache's answer for
+    this graph, or ''. In the log, the graph, its code, the nodes of its kernels and the cache's
+    answer follow each other. A compile that failed, or whose cache is off, has no answer.
     """
     group: list[Event[Any]] = []
     for event in trace.select(_PART_BEGINS, _GRAPH, _CODE, names.KERNEL_NODES, *_ANSWERS):
         if event.name == _PART_BEGINS:
             if group:
-                yield group, False
-            yield [event], False
+                yield group, ""
+            yield [event], ""
             group = []
             continue
         if event.name in _ANSWERS:
             of_group = bool(group) and event.compile_id == group[0].compile_id
             if group and not of_group:
-                yield group, False
-            yield (group if of_group else []), True
+                yield group, ""
+            yield (group if of_group else []), event.name
             group = []
             continue
         begins = event.name == _GRAPH or event.name in {each.name for each in group}
         if group and (begins or event.compile_id != group[0].compile_id):
-            yield group, False
+            yield group, ""
             group = []
         if group or event.name in (_GRAPH, _CODE):
             group.append(event)
     if group:
-        yield group, False
+        yield group, ""
 
 
-def _read_graph(events: Sequence[Event[Any]]) -> ReadGraph:
+def _read_lines(dynamo: Event[Any] | None) -> Iterable[SourceLine]:
+    """Return the lines that Dynamo's graph of a compile names."""
+    return list_graph(dynamo.payload, "dynamo")[1].values() if dynamo else ()
+
+
+def _read_graph(events: Sequence[Event[Any]], own: frozenset[SourceLine] | None) -> ReadGraph:
+    """Read a graph; of its lines, only those in `own` unless that is None."""
     alone = Stages(Trace([*events]))
     (unit,) = alone.units
     generated = [kernel for kernel in unit.kernels if kernel.category != "extern"]
@@ -133,7 +154,14 @@ def _read_graph(events: Sequence[Event[Any]]) -> ReadGraph:
         library_calls=len(unit.kernels) - len(generated),
         lines=tuple(dict.fromkeys(lines)),
     )
-    return ReadGraph(read, unit)
+    if own is not None:
+        kernels = {name: _keep(found, own) for name, found in read.kernels.items()}
+        read = replace(read, kernels=kernels, lines=_keep(read.lines, own))
+    return ReadGraph(read, unit, own)
+
+
+def _keep(lines: Iterable[SourceLine], own: frozenset[SourceLine]) -> tuple[SourceLine, ...]:
+    return tuple(line for line in lines if line in own)
 
 
 def _lines_by_name(graphs: Sequence[Graph]) -> dict[str, SourceLine]:

@@ -134,7 +134,8 @@ def _build_job(read: _InputsRead, title: str, python: str) -> Job:
     if read.replay is not None:
         from tclab.jobs.again.wanted import replay_all  # with what it imports: most jobs lack it
 
-        job = replace(job, replays=tuple(replay_all(in_order, read.replay, python)))
+        again = replay_all(in_order, read.replay, python, stages=read.stages)
+        job = replace(job, replays=tuple(again))
     job = replace(job, findings=find_in_job(job, tuple(_describe_differences(processes))))
     job = replace(job, processes=tuple(map(_clean_guards, processes)))
     of_processes = zip(processes, (each.stages for each in in_order))

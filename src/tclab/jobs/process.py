@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,10 @@ if TYPE_CHECKING:  # these are imported when they are asked for: most jobs are o
 
 # [ergse2eclekktmudxk5h4tov7jntkvq5rwchcvugfzubxmrspxv] inductor_config[debug]: False
 _PART = re.compile(r"\[(?P<digest>\w+)\] (?P<name>[^:]+): (?P<value>.*)", re.DOTALL)
+# L['self'].scale
+_LOCAL = re.compile(r"\bL\['(\w+)'\]")
+# L['x'].size()[0], L['___stack0']
+_NO_NUMBER = re.compile(r"\.(?:size|stride|storage_offset)\(\)|___stack|^$")
 # torch version: 2.11.0+cu130
 _VERSION = re.compile(r"^# torch version: (\S+)", re.MULTILINE)
 #: At most this number of characters is kept of the value of a key's part.
@@ -113,6 +118,7 @@ def read_process(
             tensors=tuple(read_tensors(trace)),
             frameworks=tuple(title for key, title in _FRAMEWORKS.items() if log.counts[key]),
             callers=callers,
+            became=dict(_read_changed_numbers(trace)),
             records=sum(log.counts.values()),
             unread=dict(log.unread),
             snapshot=_take_snapshot(trace, torch) if snapshot else Snapshot(),
@@ -181,6 +187,25 @@ def _read_compiles(trace: Trace) -> Iterator[JobCompile]:
             operations=int(data.get("graph_op_count") or 0),
             failure=scrub(_read_failure(data)),
         )
+
+
+def _read_changed_numbers(trace: Trace) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield (id of a recompile, the numbers that no earlier compile of its frame took for symbols).
+    A size is left out, since the guard on its tensor names it.
+    """
+    by_compile: dict[str, dict[str, None]] = defaultdict(dict)
+    for event in trace.select(names.CREATED_SYMBOL):
+        source = str(event.data.get("source") or "")
+        # L['___stack0'] is a value from before a break
+        if not _NO_NUMBER.search(source):
+            by_compile[event.compile_id][_LOCAL.sub(r"\1", source)] = None
+    known: dict[str, set[str]] = defaultdict(set)
+    for compile_id, sources in by_compile.items():
+        frame, _, number = compile_id.partition("/")
+        new = tuple(each for each in sources if each not in known[frame])
+        known[frame].update(sources)
+        if number != "0" and new:
+            yield compile_id, new
 
 
 def _frame_of_metrics(data: Mapping[str, Any]) -> Frame | None:

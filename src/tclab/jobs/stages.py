@@ -19,7 +19,7 @@ from tclab.capturing.read.graphs import EVENTS, list_graph
 from tclab.capturing.read.guards import read_guards
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Event, Trace
-from tclab.jobs.graphs import ReadGraph
+from tclab.jobs.graphs import WHOLE_HIT, ReadGraph
 from tclab.model import (
     STAGES,
     Chain,
@@ -39,6 +39,8 @@ from tclab.model import (
 #: The stages whose graphs come from events of their own. Inductor's graphs come with its kernels.
 _GRAPH_STAGES = ("dynamo", "forward", "backward")
 _GUARDS = "dynamo_cpp_guards_str"
+#: Said of a graph that a cache answered for: its comments stay as they are.
+_OF_THE_CACHE = ", from a cache: its comments name the lines of the program that compiled it first"
 #: Two known lines of a function are shown apart if there are more unknown lines than this between
 #: them.
 _MOST_UNKNOWN_LINES = 3
@@ -60,14 +62,16 @@ def read_stages(trace: Trace, graphs: Sequence[ReadGraph]) -> Iterator[JobStages
     read: dict[str, list[ReadGraph]] = defaultdict(list)
     for graph in graphs:
         read[graph.graph.compile_id].append(graph)
+    from_cache = {event.compile_id for event in trace.select(WHOLE_HIT)}
     for compile_id in dict.fromkeys([*events, *read]):
         frame = frames.get(compile_id)
         title = f"{frame.function}, {frame.location}" if frame else "a frame"
-        panes, lines = _read_panes(events.get(compile_id, []), read[compile_id])
+        own_events, is_kept = events.get(compile_id, []), compile_id in from_cache
+        panes, lines = _read_panes(own_events, read[compile_id], is_kept)
         yield JobStages(
             title=title,
             compiles=(compile_id,),
-            chain=Chain("", "chain", _link_panes(panes, lines), compile_id),
+            chain=Chain("", "chain", link_panes(panes, lines), compile_id),
             guards=tuple(guards.get(compile_id, ())),
             output_code=tuple(_output_code(read[compile_id])),
         )
@@ -138,22 +142,30 @@ def _guards_by_compile(trace: Trace) -> Mapping[str, list[Guards]]:
 
 
 def _read_panes(
-    events: Sequence[tuple[str, Event[Any]]], read: Sequence[ReadGraph]
+    events: Sequence[tuple[str, Event[Any]]], read: Sequence[ReadGraph], is_kept: bool
 ) -> tuple[list[Listing], Lines]:
-    """Return the panes of a compile's graphs and kernels, and the user's lines in them."""
+    """Return the panes of a compile's graphs and kernels, and the user's lines in them. With
+    `is_kept`, the graphs below Dynamo's are as AOTAutograd's cache kept them, and name the lines of
+    the program that compiled them first.
+    """
     panes: list[Listing] = []
     lines: Lines = {}
     for stage, event in events:
         listing, sources = list_graph(event.payload, stage)
+        if is_kept and stage != "dynamo":
+            panes.append(replace(listing, title=f"{listing.title}{_OF_THE_CACHE}"))
+            continue
         panes.append(listing)
         lines |= {(line.file, line.line): line for line in sources.values()}
     for number, (each, *equal) in enumerate(_group_equal(read)):
         graph, suffix = each.unit.output.graph, each.unit.title_suffix
         suffix += f", {each.graph.part}" if each.graph.part else ""
         suffix += f", and {len(equal)} equal to it" if equal else ""
+        suffix += _OF_THE_CACHE if each.own is not None else ""
         if graph is not None:
             panes.append(_graph_pane(graph, number, suffix))
-            lines |= {(n.source.file, n.source.line): n.source for n in graph.nodes if n.source}
+            found = (n.source for n in graph.nodes if n.source and each.names(n.source))
+            lines |= {(line.file, line.line): line for line in found}
         panes += [_kernel_pane(kernel, each, number) for kernel in each.unit.kernels]
     return panes, lines
 
@@ -200,7 +212,7 @@ def _signature_line(code: str) -> int:
     return next((number for number, line in numbered if _SIGNATURE.match(line)), 1)
 
 
-def _link_panes(panes: Sequence[Listing], lines: Lines) -> tuple[Listing, ...]:
+def link_panes(panes: Sequence[Listing], lines: Lines) -> tuple[Listing, ...]:
     """Return the panes, with those of the user's lines, in the order of the stages. Only keys that
     both a mark and a link have are kept. They become numbers, so that no path of the job is in
     them.

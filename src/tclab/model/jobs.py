@@ -106,7 +106,9 @@ class JobProcess:
     tensors that each graph makes, as far as the trace has these; each begins with a compile id.
     `frameworks` are the libraries that added records of their own. `callers` maps a
     compiled function of a library, ``file:function``, to the line of the job's own code that called
-    it. `snapshot` holds the identities of all its compiles; it is empty unless it was asked for.
+    it. `became` maps the id of a recompile to the numbers that it is the first of its frame to take
+    for symbols, such as ``self.scale``. `snapshot` holds the identities of all its compiles; it is
+    empty unless it was asked for.
     """
 
     kind: ClassVar[str]
@@ -125,6 +127,7 @@ class JobProcess:
     tensors: tuple[str, ...] = ()
     frameworks: tuple[str, ...] = ()
     callers: Mapping[str, SourceLine] = field(default_factory=dict)
+    became: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     records: int = 0
     unread: Mapping[str, int] = field(default_factory=dict)
     snapshot: Snapshot = field(default_factory=Snapshot)
@@ -255,7 +258,9 @@ class JobReplayKernel:
 class JobReplay:
     """A graph of a job that was compiled again from its trace. `traced` is the version of PyTorch
     in the trace, `torch` the one that compiled again, and `target` the GPU, or '' for the CPU.
-    `cause` says why there are no kernels, or is ''.
+    `cause` says why there are no kernels, or is ''. `seconds` are those of the compile; it was an
+    earlier one, whose code was `kept`, or one of this time. `chain` has the stages of the compile
+    if they were asked for, and `lacking` says what they lack.
     """
 
     kind: ClassVar[str]
@@ -268,6 +273,9 @@ class JobReplay:
     kernels: tuple[JobReplayKernel, ...] = ()
     cause: str = ""
     seconds: float = 0.0
+    kept: bool = False
+    chain: Chain = field(default_factory=lambda: Chain("", "chain"))
+    lacking: str = ""
 
 
 @kind("job")

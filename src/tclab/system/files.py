@@ -23,7 +23,12 @@ def replace(path: Path, text: str) -> None:
     is replaced. A device, a pipe, or the file to which stdout is redirected is opened and written
     instead.
     """
-    data, before = text.encode("utf-8", "backslashreplace"), _stat_or_none(path)
+    replace_bytes(path, text.encode("utf-8", "backslashreplace"))
+
+
+def replace_bytes(path: Path, data: bytes) -> None:
+    """Write `data` to `path`, as `replace` writes a text."""
+    before = _stat_or_none(path)
     if before is not None and (_is_stdout(before) or not stat.S_ISREG(before.st_mode)):
         _write_through(path, before, data)
         return

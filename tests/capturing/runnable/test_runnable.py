@@ -73,7 +73,7 @@ def test_a_collective_has_the_groups_of_the_job() -> None:
     assert read_runnable(SHARED).groups == {"mine": {"size": 4, "rank": 1}}
     compiling = pytest.importorskip("tclab.capturing.runnable.compiling")
     for _ in range(2):  # a group is left before the next graph
-        code = compiling.compile_again(compiling.Question(SHARED, is_inference=True))
+        code = compiling.compile_again(compiling.Question(SHARED, is_inference=True)).code
         assert re.search(r"all_gather_into_tensor\.default\(buf\d, 4, 'mine'\)", code)
         assert "(32, 32)" in code  # four times eight rows
 

@@ -88,7 +88,7 @@ def test_the_kernels_are_read() -> None:
 
 def test_inductor_writes_them_as_the_user_did() -> None:
     compiling = pytest.importorskip("tclab.capturing.runnable.compiling")
-    code = compiling.compile_again(Question(RUNNABLE, target="h200", is_inference=True))
+    code = compiling.compile_again(Question(RUNNABLE, target="h200", is_inference=True)).code
     assert "def part(x, out, n, low: tl.constexpr, BLOCK: tl.constexpr):" in code
     assert "# a comment of the user's" in code and "def halved(x):" in code
     assert "HALF = tl.constexpr(0.5)" in code and "'BLOCK': 64" in code

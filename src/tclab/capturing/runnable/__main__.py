@@ -1,8 +1,8 @@
 """Compile graphs of a foreign trace again, in a process of its own.
 
 ``python -m tclab.capturing.runnable`` reads questions, one on each line, and writes an answer to
-each as a line of JSON: the output code, or the cause why there is none. It begins with a line that
-has the version of PyTorch.
+each as a line of JSON: the output code, with the stages that were asked for, or the cause why
+there is none. It begins with a line that has the version of PyTorch.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from tclab.capturing.runnable.compiling import compile_again
 from tclab.capturing.runnable.question import Question
 from tclab.capturing.target.foreign_process import limit_and_open_answers
 from tclab.errors import TclabError
+from tclab.model import encode
 from tclab.text.scrub import scrub
 
 #: The most bytes of memory, and of a file.
@@ -41,7 +42,9 @@ def main() -> None:
 
 def _answer(line: str) -> dict[str, object]:
     try:
-        return {"code": compile_again(Question.from_json(line))}
+        again = compile_again(Question.from_json(line))
+        chain = encode(again.chain) if again.chain else None
+        return {"code": again.code, "chain": chain, "lacking": again.lacking}
     except Exception as error:  # Inductor raises what it likes about a graph from another version
         named = _find_named(error)
         if named is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,34 +14,59 @@ from torch import fx
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-from tclab.capturing.runnable import building, constants, inputs, sizes
-from tclab.capturing.runnable.question import Question
+from tclab.capturing.runnable import building, chosen, constants, inputs, sizes, stages
+from tclab.capturing.runnable.question import KERNELS, MACHINE, Question
 from tclab.capturing.runnable.settings import setting_values
 from tclab.capturing.runnable.syntax import Runnable, read_runnable
 from tclab.capturing.runnable.user_kernels import registering
 from tclab.capturing.target import capture, choices, inductor, tracing
 from tclab.capturing.target.timing import measured, timed
 from tclab.capturing.target.timing.variants import Wrappers
+from tclab.errors import TclabError
+from tclab.model import Chain
 from tclab.targets import Target, get
 
 
-def compile_again(question: Question) -> str:
+@dataclass(frozen=True)
+class CompiledAgain:
+    """The output code of a graph, or '' if there is none, and its stages if they were asked for.
+    `lacking` says why the stages end at the kernels' source although instructions were asked for.
+    """
+
+    code: str
+    chain: Chain | None = None
+    lacking: str = ""
+
+
+def compile_again(question: Question) -> CompiledAgain:
     """Return the output code that Inductor writes for a graph. Raises Refused for a text that is
     not a runnable, TargetError for a graph whose code needs the GPU, and what Inductor raises.
     """
     runnable = read_runnable(question.runnable, question.graph)
     settings = setting_values(runnable.settings)
-    choices.check_settings(settings)
+    answered = chosen.SETTINGS if question.chosen else frozenset()
+    choices.check_settings({n: v for n, v in settings.items() if n not in answered})
     wrappers = Wrappers()
     target = get(question.target) if question.target else None
     with (
+        stages.observing(question.stages) as trace,
         _compiling(target, question, wrappers),
         torch._inductor.config.patch(settings),
+        chosen.choosing_as_in(question.chosen),
         _joining(runnable.groups),
         registering(runnable.kernels, runnable.graph.launches(), building.convert_constant),
     ):
         _compile(runnable, question)
-    return wrappers[-1] if wrappers else ""
+    code = wrappers[-1] if wrappers else ""
+    if not question.stages or not code:
+        return CompiledAgain(code)
+    try:
+        return CompiledAgain(code, stages.link_stages(trace, question.stages, target, wrappers))
+    except TclabError as error:
+        if question.stages != MACHINE:
+            raise
+        above = stages.link_stages(trace, KERNELS, target, wrappers)
+        return CompiledAgain(code, above, f"{error.place}: {error.cause}")
 
 
 @contextmanager

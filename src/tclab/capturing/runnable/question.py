@@ -6,6 +6,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
+#: What `Question.stages` may ask for: the stages down to the kernels' source, or to instructions.
+KERNELS, MACHINE = "kernels", "machine"
+
 
 @dataclass(frozen=True)
 class Question:
@@ -16,7 +19,9 @@ class Question:
     a symbol to its range, such as ``[2, int_oo]``. `static` are the positions of the inputs that
     stay where they are, and `donated` those of saved values that the backward may overwrite.
     `visible` is the number of results that the function itself returns, whose strides are kept;
-    None for all of them. `threads` is the number of threads for which C++ is written.
+    None for all of them. `threads` is the number of threads for which C++ is written. `chosen` is
+    the job's output code if the job timed candidates on its GPU: it has those that were chosen.
+    `stages` is '' if only the code is asked for.
     """
 
     runnable: str
@@ -30,6 +35,8 @@ class Question:
     symbols: Mapping[str, str] = field(default_factory=dict)
     ranges: Mapping[str, str] = field(default_factory=dict)
     threads: int = 1
+    chosen: str = ""
+    stages: str = ""
 
     def to_json(self) -> str:
         """Return the question as one line of JSON, which `from_json` reads."""

@@ -20,6 +20,9 @@ NAMES = (
     Private("torch._inductor", "config.get_config_copy", "which settings there are"),
     Private("torch._inductor", "config.patch", "the job's settings"),
     Private("torch._dynamo.repro.after_aot", "setup_fake_process_groups", "the job's groups"),
+    Private("torch._inductor.select_algorithm", "get_algorithm_selector_cache", "its candidates"),
+    Private("torch._inductor.select_algorithm", "TritonTemplateCaller", "a template's candidate"),
+    Private("torch._inductor.select_algorithm", "ExternKernelCaller", "a library's candidate"),
     # user_kernels
     Private(
         "torch._higher_order_ops.triton_kernel_wrap",

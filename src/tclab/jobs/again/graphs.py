@@ -35,6 +35,10 @@ _THREADS = re.compile(r"num_threads\((\d{1,4})\)")
 # [cev5uo2] fx_kwargs[is_backward]: True
 _PART = re.compile(r"\[\w+\] (?P<group>\w+)\[(?P<name>[\w.]+)\]: (?P<value>.*)", re.DOTALL)
 _NUMBER = re.compile(r"\d+")
+# torch._inductor.config.max_autotune_gemm = True
+_TIMED = re.compile(
+    r"^torch\._inductor\.config\.(max_autotune\w*|coordinate_descent_tuning) = True", re.MULTILINE
+)
 #                     bw_donated_idxs=[9,
 _LIST = re.compile(r"^ *(?P<name>bw_donated_idxs|static_input_indices)=\[(?P<values>[^\]]*)\]",
                    re.MULTILINE)  # fmt: skip
@@ -44,7 +48,8 @@ _OUTPUT = "OutputAliasInfo("
 @dataclass(frozen=True)
 class TracedGraph:
     """A graph of a job. `code` is its output code in the trace, and `torch` the version that wrote
-    it. `refusal` is the reason why it cannot be asked for, or ''.
+    it. `lowered` is the graph after Inductor's passes. `refusal` is the reason why it cannot be
+    asked for, or ''.
     """
 
     compile_id: str
@@ -53,6 +58,7 @@ class TracedGraph:
     torch: str = ""
     device: str = ""
     refusal: str = ""
+    lowered: str = ""
 
     @property
     def direction(self) -> str:
@@ -130,9 +136,11 @@ def _read_graph(group: Mapping[str, Event[Any]], ranges: Mapping[str, str]) -> T
         symbols={match["name"]: match["size"] for match in _SIZE.finditer(printed)},
         ranges=ranges,
         threads=int(threads),
+        chosen=code if on_gpu and _TIMED.search(text) else "",
     )
     version = match[1] if (match := _VERSION.search(text)) else ""
-    return TracedGraph(group[_TEXT].compile_id, question, code, version, device, refusal)
+    lowered = group[_AFTER].payload if _AFTER in group else ""
+    return TracedGraph(group[_TEXT].compile_id, question, code, version, device, refusal, lowered)
 
 
 def _read_numbers(text: str) -> tuple[int, ...]:

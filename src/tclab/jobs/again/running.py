@@ -17,7 +17,10 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import Any
 
+from tclab.capturing.runnable.question import MACHINE
 from tclab.jobs.again.graphs import TracedGraph
+from tclab.jobs.again.kept import KeptResults
+from tclab.jobs.again.stages import link_to_lines
 from tclab.jobs.again.verdicts import compare_codes
 from tclab.jobs.child import make_folders
 from tclab.model import UNREADABLE, JobReplay, JobReplayKernel
@@ -26,6 +29,8 @@ from tclab.system.machine import count_cores
 _CHILD = "tclab.capturing.runnable"
 #: Seconds for PyTorch to start, and for each graph.
 _START_SECONDS, _GRAPH_SECONDS = 120, 240
+#: Seconds for a graph whose kernels are compiled down to instructions.
+_MACHINE_SECONDS = 1200
 #: The most processes at work, and the questions for which one more starts.
 _MOST_PROCESSES, _ENOUGH_QUESTIONS = 8, 32
 _NOT_STARTED = "PyTorch and Triton did not start, or tclab does not know this PyTorch"
@@ -35,17 +40,23 @@ def replay_graphs(
     graphs: Iterable[tuple[str, TracedGraph]], *, python: str = sys.executable
 ) -> Iterator[JobReplay]:
     """Yield what became of each graph, given with the name of its process, when PyTorch of `python`
-    compiled it again. Equal graphs, such as those of several ranks, are compiled once.
+    compiled it again. Equal graphs, such as those of several ranks, are compiled once; the code of
+    a graph is kept for the next time.
     """
     listed = [*graphs]
     questions = dict.fromkeys(each.question.to_json() for _, each in listed if not each.refusal)
-    with closing(_ask(list(questions), python)) as answers:
-        known: dict[str, Mapping[str, Any]] = {}
+    results = KeptResults.of(python)
+    found = {question: results.find(question) for question in questions}
+    known = {question: {**answer, "kept": True} for question, answer in found.items() if answer}
+    with closing(_ask([each for each in questions if each not in known], python)) as answers:
         for process, graph in listed:
             question = graph.question.to_json()
             while not graph.refusal and question not in known:
-                known.update([next(answers)])
+                asked, answer = next(answers)
+                results.keep(asked, answer)
+                known[asked] = {**answer}
             yield _judge(graph, process, {"cause": graph.refusal, **known.get(question, {})})
+    results.limit()
 
 
 def _ask(
@@ -90,6 +101,9 @@ def _judge(graph: TracedGraph, process: str, answer: Mapping[str, Any]) -> JobRe
         else (),
         cause=f"{place}: {cause}" if place and cause else cause,
         seconds=float(answer.get("seconds") or 0.0),
+        kept=bool(answer.get("kept")),
+        chain=link_to_lines(answer.get("chain"), graph),
+        lacking=str(answer.get("lacking") or ""),
     )
 
 
@@ -134,7 +148,9 @@ class _Compiler:
             self.torch, self._fails = started or self.torch, not started
             if self._fails:
                 return {"cause": _NOT_STARTED}
-        return {**self._exchange(question, _GRAPH_SECONDS), "torch": self.torch}
+        down = json.loads(question).get("stages") == MACHINE
+        seconds = _MACHINE_SECONDS if down else _GRAPH_SECONDS
+        return {**self._exchange(question, seconds), "torch": self.torch}
 
     def _start(self) -> Mapping[str, Any]:
         work, variables = make_folders(self._folder.name)

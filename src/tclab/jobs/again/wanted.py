@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from tclab.capturing.runnable.question import KERNELS, MACHINE
 from tclab.errors import BadRequest
 from tclab.jobs.again.running import replay_graphs
 from tclab.jobs.child import require_compiler
@@ -12,10 +14,12 @@ from tclab.model import JobReplay
 
 
 def replay_all(
-    processes: Sequence[ReadProcess], wanted: Sequence[str], python: str
+    processes: Sequence[ReadProcess], wanted: Sequence[str], python: str, *, stages: bool = False
 ) -> Iterator[JobReplay]:
     """Yield what became of each graph whose compile has one of the ids `wanted`, or of each graph
-    if there are none. Raises BadRequest if there is no such graph, or if PyTorch is not installed.
+    if there are none. With `stages`, each has its stages; those of a graph that was named go down
+    to the instructions, which takes a second or more a kernel. Raises BadRequest if there is no
+    such graph, or if PyTorch is not installed.
     """
     place = f"--replay {' '.join(wanted)}".strip()
     require_compiler(place, "--replay")
@@ -26,8 +30,9 @@ def replay_all(
     if unknown := [each for each in wanted if each not in ids]:
         step = f"the traces have {', '.join(dict.fromkeys(ids))}"
         raise BadRequest(place, f"no graph of Inductor's in the compile {unknown[0]}", step)
+    asked = (MACHINE if wanted else KERNELS) if stages else ""
     graphs = (
-        (process.process.name, graph)
+        (process.process.name, replace(graph, question=replace(graph.question, stages=asked)))
         for process in processes
         for graph in process.traced
         if not wanted or graph.compile_id in wanted

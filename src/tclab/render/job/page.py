@@ -134,7 +134,13 @@ def _sections(job: Job, folds: Html, links: Mapping[str, str]) -> Iterator[tuple
     yield (
         "replays",
         "Compiled again from the trace",
-        join([draw("replays", replays.table(job.replays)), replays.html(job.replays)]),
+        join(
+            [
+                draw("replays", replays.table(job.replays)),
+                replays.html(job.replays),
+                stages.replays(job.replays, options.for_part("replayed")),
+            ]
+        ),
     )
     yield "stages", "Stage by stage", folds
     yield "breaks", "Graph breaks", breaks.html(of, options.for_part("breaks"))

@@ -16,7 +16,7 @@ def table(replays: Sequence[JobReplay]) -> Table:
     several = len({each.process for each in replays}) > 1
     rows = [
         (f"{each.process} {each.compile_id}" if several else each.compile_id, each.direction,
-         _count(each), _word(each), round(each.seconds, 1))
+         _count(each), _word(each), "kept" if each.kept else round(each.seconds, 1))
         for each in replays
     ]  # fmt: skip
     columns = ("graph", "direction", "kernels the same", "compiled again", "seconds")
@@ -53,6 +53,8 @@ def _draw(replay: JobReplay, several: bool) -> Html:
     process = f"{replay.process}, " if several else ""
     title = f"{process}{replay.compile_id} {replay.direction}: {_count(replay)} the same"
     items = [tag("li", join(_draw_kernel(each))) for each in replay.kernels]
+    if replay.lacking:
+        items.append(tag("li", esc(f"Without instructions: {replay.lacking}")))
     return parts.fold(title, tag("ul", *items))
 
 

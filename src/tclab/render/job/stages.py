@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tclab.model import Chain, JobStages, Listing
+from tclab.model import Chain, JobReplay, JobStages, Listing
 from tclab.render import parts
 from tclab.render.delivery.compressed import data_element
 from tclab.render.escape import NEWLINE, NOTHING, Html, esc, join, markup, one_line, tag
@@ -69,9 +69,35 @@ def addresses(files: Sequence[tuple[str, Sequence[Fold]]]) -> Mapping[str, str]:
 
 def machine_code(chains: Sequence[Chain], options: Options) -> Html:
     """Return a fold for each kernel that was compiled down to instructions."""
-    numbered = ((options.for_part(number), each) for number, each in enumerate(chains))
-    drawn = [_pack(each.title, chain.html(each, own), own) for own, each in numbered]
+    drawn = _pack_chains({each.title: each for each in chains}, options)
     return join([parts.note(_OTHER_TRITON), *drawn]) if drawn else NOTHING
+
+
+def replays(of: Sequence[JobReplay], options: Options) -> Html:
+    """Return a fold with the stages of each graph that was compiled again, equal ones once."""
+    titles: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    chains: dict[tuple[str, ...], Chain] = {}
+    several = len({each.process for each in of}) > 1
+    for each in of:
+        if each.chain.panes:
+            code = tuple(pane.code for pane in each.chain.panes)
+            name = f"{each.compile_id} {each.direction}"
+            titles[code].append(f"{each.process}, {name}" if several else name)
+            chains.setdefault(code, each.chain)
+    named = {_name_graphs(titles[code]): each for code, each in chains.items()}
+    return join(_pack_chains(named, replace(options, plain=True)))
+
+
+def _name_graphs(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    rest = f" and {parts.count(more, 'more equal graph')}" if more > 0 else ""
+    return f"{', '.join(names[:_MOST_NAMED])}{rest}, compiled again: stage by stage"
+
+
+def _pack_chains(chains: Mapping[str, Chain], options: Options) -> list[Html]:
+    """Draw a fold for each chain under its title."""
+    numbered = ((options.for_part(n), *each) for n, each in enumerate(chains.items()))
+    return [_pack(title, chain.html(each, own), own) for own, title, each in numbered]
 
 
 def _draw_fold(stages: JobStages, options: Options) -> Fold:

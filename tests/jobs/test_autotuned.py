@@ -1,0 +1,84 @@
+"""A job that timed candidates on its GPU is compiled again with the candidates that it chose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tclab.capturing.trace.records import read_log
+from tclab.jobs import inputs
+from tclab.jobs.again import running
+from tclab.jobs.again.graphs import RECORDS, TracedGraph, find_graphs
+from tclab.jobs.again.verdicts import SAME
+from tests.jobs.job_files import run
+
+pytest.importorskip("torch")
+pytest.importorskip("triton")
+
+#: Two products with max-autotune, for a GPU that is not there. What its timing would answer is made
+#: up: the fifth template for the first product, and the library for the second.
+JOB = """
+    from unittest import mock
+    import torch
+    from tclab.capturing.target import capture, choices
+    from torch._inductor.select_algorithm import ExternKernelCaller, add_preprocessing_fn
+
+    def layers(x, w, v):
+        return torch.relu(x @ w) @ v + 1
+
+    answers = iter([False, True])
+
+    def choose(candidates):
+        if len(candidates) < 2:
+            return candidates
+        library = next(answers)
+        kind = [each for each in candidates if isinstance(each, ExternKernelCaller) is library]
+        return kind[:1] if library else kind[4:5]
+
+    add_preprocessing_fn(choose)
+    shapes = (512, 256), (256, 512), (512, 128)
+    arguments = tuple(torch.ones(shape, dtype=torch.bfloat16) for shape in shapes)
+    with mock.patch.object(choices, "check_settings"):
+        options = {"options": {"max_autotune": True}}
+        capture.capture_for(layers, "h200", [(arguments, {})], options=options)
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> TracedGraph:
+    (file,) = inputs.find_inputs(run(tmp_path_factory.mktemp("autotuned"), JOB))
+    (found,) = find_graphs(read_log(file.text(), also=RECORDS).trace)
+    return found
+
+
+def test_the_chosen_candidates_are_compiled_again(graph: TracedGraph) -> None:
+    assert "triton_heuristics.template" in graph.code and "extern_kernels.mm" in graph.code
+    (replayed,) = running.replay_graphs([("", graph)])
+    assert not replayed.cause, replayed.cause
+    assert len(replayed.kernels) == 3
+    assert {each.verdict for each in replayed.kernels} == {SAME}, replayed.kernels
+
+
+def test_what_no_candidate_is_like_is_refused(graph: TracedGraph) -> None:
+    """No other candidate is taken for it."""
+    code = graph.code.replace("BLOCK_M : tl.constexpr = ", "BLOCK_M : tl.constexpr = 7")
+    code = code.replace("extern_kernels.mm(", "extern_kernels.other(")
+    assert code != graph.code
+    question = replace(graph.question, chosen=code)
+    (replayed,) = running.replay_graphs([("", replace(graph, question=question))])
+    assert "none of those" in replayed.cause
+
+
+def test_without_the_jobs_code_it_is_refused_by_name(graph: TracedGraph) -> None:
+    question = replace(graph.question, chosen="")
+    (replayed,) = running.replay_graphs([("", replace(graph, question=question))])
+    assert "max_autotune" in replayed.cause
