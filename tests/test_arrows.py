@@ -90,6 +90,7 @@ LIBRARY: dict[str, set[str]] = {
     "tclab.text.redaction": set(),
     "tclab.text.user_lines": set(),
     "tclab.text.spans": set(),
+    "tclab.text.printed_stacks": set(),
     "tclab.text.scrub": {"tclab.system.project"},
     "tclab.text": set(),
     "tclab.targets": {"tclab.model"},
@@ -99,9 +100,8 @@ LIBRARY: dict[str, set[str]] = {
     "tclab.capturing.trace": {"tclab.model"},
     "tclab.capturing.torch_private": {"tclab.capturing.trace", "tclab.system.machine"},
     "tclab.capturing.read": {
-        "tclab.capturing.torch_private",
-        "tclab.text.redaction",
-        "tclab.text.user_lines",
+        *("tclab.capturing.torch_private", "tclab.text.printed_stacks"),
+        *("tclab.text.redaction", "tclab.text.user_lines"),
     },
     "tclab.capturing.machine_code": {"tclab.capturing.read", "tclab.targets"},
     "tclab.capturing.chain": {"tclab.capturing.machine_code", "tclab.text.spans"},
@@ -113,7 +113,7 @@ LIBRARY: dict[str, set[str]] = {
     "tclab.capturing.observe": {"tclab.capturing.read", "tclab.capturing.fresh"},
     "tclab.capturing.agreement": {
         *("tclab.capturing.backward", "tclab.capturing.fresh", "tclab.text.scrub"),
-        "tclab.text.user_lines",
+        *("tclab.text.user_lines", "tclab.text.printed_stacks"),
     },
     "tclab.capturing.target": {
         *("tclab.capturing.result", "tclab.capturing.fresh", "tclab.capturing.listen"),
@@ -128,7 +128,9 @@ LIBRARY: dict[str, set[str]] = {
     "tclab.compare": {"tclab.capturing", "tclab.system.files"},
     "tclab.compare.page": {"tclab.compare", "tclab.render"},
     "tclab.advisories": {"tclab.model"},
-    "tclab.findings": {"tclab.compare", "tclab.text.user_lines"},
+    "tclab.findings": {
+        *("tclab.compare", "tclab.text.user_lines", "tclab.text.printed_stacks"),
+    },
     "tclab.jobs": {
         *("tclab.findings", "tclab.capturing.runnable", "tclab.system.inductor_cache"),
         *("tclab.system.files", "tclab.system.paths"),

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from nbclient import NotebookClient
 
 from tclab.site.labs import handout, source
 from tests.labs import answers_read
@@ -18,6 +17,8 @@ SHOWN = {2: "<svg", 4: 'class="tclab-chain"'}
 
 
 def ran(text: str, folder: Path, *, errors: bool = False):
+    from nbclient import NotebookClient  # slow to import, in each process that collects tests
+
     book = nbformat.reads(handout.notebook(text), as_version=4)
     nbformat.validate(book)
     client = NotebookClient(

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from mkdocs_jupyter import convert
 
 from tclab.render.escape import esc
 from tclab.site.labs import source
@@ -65,6 +64,8 @@ def project(lab):
 
 def html(opened: book.Book, tmp_path) -> str:
     """Return the page's body, as mkdocs-jupyter and then the site make it."""
+    from mkdocs_jupyter import convert  # slow to import, in each process that collects tests
+
     state.begin_build(opened)
     (lab,) = opened.labs.values()
     notebook = lab_pages.notebook(lab, opened)

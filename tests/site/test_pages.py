@@ -6,6 +6,7 @@ A snippet that a page shows must have run, well, for what the page shows of it.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from collections.abc import Iterable, Iterator
@@ -52,15 +53,17 @@ def evaluate(example) -> None:
     example.namespace["output"] = block_runner.execute_block(block, state.build().page(text.page))
 
 
+@functools.cache
 def examples(page: str, *, executed: bool = True) -> list:
     document = Document.parse(str(DOCS / page), ExecutableFences(executed=executed))
     return sorted(document.examples(), key=lambda example: example.line)
 
 
+#: As the build finds them: sybil would read each page again, in each process that collects tests.
 FENCES = [
-    pytest.param(page, number, id=f"{page}:{example.line}", marks=pytest.mark.fence)
-    for page in PAGES
-    for number, example in enumerate(examples(page))
+    pytest.param(page, number, id=f"{page}:{fence.line}", marks=pytest.mark.fence)
+    for page, text in PAGES.items()
+    for number, fence in enumerate(fence for fence in text.fences if fence.is_executed)
 ]
 
 
@@ -100,10 +103,10 @@ def test_what_is_to_be_installed_is_there_to_install() -> None:
     assert [name for name in extras if f"\n{name} = [" not in project] == []
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_the_build_finds_the_same_fences(page: str) -> None:
-    mine = [(f.line, f.code.strip()) for f in PAGES[page].fences if f.is_executed]
-    assert mine == [(e.line, str(e.parsed).strip()) for e in examples(page)]
+def test_the_build_finds_the_same_fences() -> None:
+    for name, text in PAGES.items():
+        mine = [(f.line, f.code.strip()) for f in text.fences if f.is_executed]
+        assert mine == [(e.line, str(e.parsed).strip()) for e in examples(name)], name
 
 
 def test_every_page_keeps_the_rules() -> None:
@@ -112,17 +115,16 @@ def test_every_page_keeps_the_rules() -> None:
     assert problems == [], "\n".join(map(str, problems))
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_every_other_python_fence_runs(page: str) -> None:
+def test_every_other_python_fence_runs() -> None:
     """A plain example in prose is a claim too: it must at least run on its own."""
-    for example in examples(page, executed=False):
-        code = compile(str(example.parsed), f"{page}:{example.line}", "exec", optimize=0)
-        exec(code, {"__name__": "__example__"})
+    for name in PAGES:
+        for example in examples(name, executed=False):
+            code = compile(str(example.parsed), f"{name}:{example.line}", "exec", optimize=0)
+            exec(code, {"__name__": "__example__"})
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_source_references_resolve(page: str) -> None:
-    _, problems = references.link_references(PAGES[page])
+def test_source_references_resolve() -> None:
+    problems = [found for text in PAGES.values() for found in references.link_references(text)[1]]
     assert not problems, "\n".join(map(str, problems))
 
 

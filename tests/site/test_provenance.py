@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterator
@@ -31,12 +32,19 @@ def heads(snippet: Snippet) -> Iterator[dict]:
         yield next(machine for machine in named if isinstance(machine, dict))
 
 
-READERS = {
-    snippet.name: [(head["torch"], head.get("gpu") or "") for head in heads(snippet)]
-    for snippet in snippets.find(ROOT)
-    if any("records" in path.parts for path in snippet.includes)
-}
-BY_ID = {slug(name): name for name in READERS}
+@functools.cache
+def readers() -> dict[str, list[tuple[str, str]]]:
+    """Return the versions and GPUs of the recordings that each snippet reads, by snippet."""
+    return {
+        snippet.name: [(head["torch"], head.get("gpu") or "") for head in heads(snippet)]
+        for snippet in snippets.find(ROOT)
+        if any("records" in path.parts for path in snippet.includes)
+    }
+
+
+@functools.cache
+def by_id() -> dict[str, str]:
+    return {slug(name): name for name in readers()}
 
 
 class Labels(HTMLParser):
@@ -77,13 +85,13 @@ def labels(site: Path) -> list[Labels]:
 
 def reader_of(ident: str) -> str:
     """Return the snippet that reads recordings and whose output has this id; '' for any other."""
-    fitting = [i for i in BY_ID if ident == i or ident.startswith(f"{i}-here")]
-    return BY_ID[max(fitting, key=len)] if fitting else ""
+    fitting = [i for i in by_id() if ident == i or ident.startswith(f"{i}-here")]
+    return by_id()[max(fitting, key=len)] if fitting else ""
 
 
 def wrong(text: str, name: str) -> bool:
     """Return whether a label names another machine or version than the recordings have."""
-    machines = READERS[name]
+    machines = readers()[name]
     named = set(re.findall(r"PyTorch (\d+\.\d+\.\d+)", text))
     gpus = {gpu for _, gpu in machines if gpu}
     return named != {torch.partition("+")[0] for torch, _ in machines} or any(
@@ -94,7 +102,7 @@ def wrong(text: str, name: str) -> bool:
 def test_a_stamp_names_what_the_run_read(labels) -> None:
     stamps = [(reader_of(i), text) for each in labels for i, text in each.stamps if i]
     of_readers = [(name, text) for name, text in stamps if name]
-    assert len(of_readers) >= len(READERS)
+    assert len(of_readers) >= len(readers())
     assert [pair for pair in of_readers if wrong(pair[1], pair[0])] == []
     assert all("computed by this build from rows recorded" in text for _, text in of_readers)
     assert not [text for name, text in stamps if not name and "computed by" in text]
@@ -104,7 +112,7 @@ def test_a_stamp_names_what_the_run_read(labels) -> None:
 def test_a_number_and_a_mark_name_what_the_run_read(labels, kind: str) -> None:
     titles = [title for each in labels for k, title in each.titles if k == kind]
     named = [(re.search(r"snippets/([\w/]+)\.py", title), title) for title in titles]
-    of_readers = [(m[1], title) for m, title in named if m and m[1] in READERS]
+    of_readers = [(m[1], title) for m, title in named if m and m[1] in readers()]
     assert len(of_readers) > 40
     assert [pair for pair in of_readers if wrong(pair[1].rpartition("held:")[2], pair[0])] == []
     assert all("rows recorded on" in title for _, title in of_readers)

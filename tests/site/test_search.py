@@ -81,6 +81,14 @@ def test_an_excluded_element_is_left_out_whole() -> None:
     assert "<p>after &amp; more</p>" in pruned
 
 
+def test_only_a_page_that_answers_questions_has_them_in_its_entry() -> None:
+    entries: list[dict[str, object]] = [{"location": "a.html"}, {"location": "a.html#b"}]
+    search_text.add_questions(entries, "a.html", ())
+    assert entries == [{"location": "a.html"}, {"location": "a.html#b"}]
+    search_text.add_questions(entries, "a.html", ("Why?", "How?"))
+    assert entries == [{"location": "a.html", "asked": "Why?. How?"}, {"location": "a.html#b"}]
+
+
 def test_numbers_of_a_table_are_left_out_and_its_headings_kept() -> None:
     table = str(
         parts.bare_table(["rows", "bytes"], [[esc("few"), esc("8192")]], right=[False, True])

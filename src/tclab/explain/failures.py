@@ -21,6 +21,7 @@ from tclab.model import SourceLine
 from tclab.system import files, machine
 from tclab.targets import Target, TargetError
 from tclab.text import user_lines
+from tclab.text.printed_stacks import read_frames
 from tclab.text.scrub import scrub
 
 if TYPE_CHECKING:
@@ -154,21 +155,14 @@ def _step_from_pytorch(text: str) -> str:
     return f"{found[0]} (PyTorch says so; not tried)".removeprefix("Please ") if found else ""
 
 
-#     File "/home/me/model.py", line 12, in forward
-_PRINTED_FRAME = re.compile(r'^ *File "(?P<file>.+)", line (?P<line>\d+), in ', re.MULTILINE)
-
-
 # my_model.py:18
 _PLACE = re.compile(r"(?P<file>.+):(?P<line>\d+)")
 
 
 def _printed_place(text: str) -> str:
     """Return the user's innermost line in a traceback printed inside the compiler's error."""
-    for frame in reversed(
-        user_lines.select_user_lines(_PRINTED_FRAME.finditer(text), lambda each: each["file"])
-    ):
-        return code_at(frame["file"], int(frame["line"]))
-    return ""
+    frames = user_lines.select_user_lines(read_frames(text), lambda frame: frame.file)
+    return code_at(frames[-1].file, frames[-1].line) if frames else ""
 
 
 def explain_fullgraph_break(subject: Subject, breaks: Breaks, runner: TrialRunner) -> ExplainError:

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from tclab.compare.identity import failed_guards
 from tclab.findings.evidence import Evidence
 from tclab.model import Recompile, SourceLine
+from tclab.text.printed_stacks import read_frames
 from tclab.text.user_lines import is_user_file
 
 #: A finding names at most this number of lines.
 _MOST_PLACES = 3
-
-#   File "model.py", line 12, in forward
-#     self.calls += 1
-_FRAME = re.compile(
-    r'^  File "(?P<file>.+)", line (?P<line>\d+), in (?P<function>.+)(?:\n    (?P<code>.+))?$',
-    re.MULTILINE,
-)
 
 
 def find(
@@ -51,9 +44,8 @@ def _list_inner_lines(
         return
     for item in items:
         is_tensors = any(guard.startswith("tensor '") for guard in failed_guards(item)[:1])
-        frames = _FRAME.finditer("".join(item.reasons[:1])) if tensors or not is_tensors else ()
-        for match in reversed(list(frames)):
-            file = match["file"]
-            if is_user_file(file) and file not in evidence.libraries:
-                yield SourceLine(file, int(match["line"]), match["code"] or "", match["function"])
+        frames = read_frames("".join(item.reasons[:1])) if tensors or not is_tensors else ()
+        for frame in reversed(list(frames)):
+            if is_user_file(frame.file) and frame.file not in evidence.libraries:
+                yield SourceLine(frame.file, frame.line, frame.code, frame.function)
                 break

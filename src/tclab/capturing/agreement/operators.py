@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from tclab.capturing.torch_private import compiler, replaying
 from tclab.capturing.torch_private.replaying import GraphCall
 from tclab.model import SourceLine
 from tclab.text import user_lines
+from tclab.text.printed_stacks import read_frames
 from tclab.text.scrub import scrub
 
 #: A function that compiles with these options of torch.compile and makes the calls.
@@ -147,12 +147,6 @@ def _is_near(left: torch.Tensor, right: torch.Tensor) -> bool:
     return numbers.is_near_largest(left, right, _MOST_ULPS)
 
 
-#   File "/reader/functions.py", line 47, in prints
-_FRAME = re.compile(
-    r'^\s*File "(?P<file>.+)", line (?P<line>\d+), in (?P<function>.+)', re.MULTILINE
-)
-
-
 def _make_operator(node: fx.Node) -> Operator:
     target = node.target if isinstance(node.target, str) else _name(node.target)
     return Operator(target, _find_line(node))
@@ -170,9 +164,9 @@ def _find_line(node: fx.Node) -> SourceLine | None:
     while not at.stack_trace and at.prev.op != "root":
         at = at.prev
     frames = user_lines.select_user_lines(
-        _FRAME.finditer(at.stack_trace or ""), lambda each: each["file"]
+        read_frames(at.stack_trace or ""), lambda frame: frame.file
     )
     if not frames:
         return None
     inner = frames[-1]
-    return SourceLine(scrub(inner["file"]), int(inner["line"]), "", inner["function"])
+    return SourceLine(scrub(inner.file), inner.line, "", inner.function)

@@ -9,7 +9,6 @@ never ran, and is not counted.
 from __future__ import annotations
 
 import re
-import textwrap
 from collections import Counter
 from collections.abc import Iterator
 
@@ -126,7 +125,7 @@ def _stack_of_break(
     return the frame's first line, and the line of the break with which the message begins.
     """
     if operator := _OF_OPERATOR.search(message):
-        return printed_stack(textwrap.indent(textwrap.dedent(operator["stack"]), "  "))
+        return printed_stack(operator["stack"])
     if frame is None:
         return tuple(user_lines.drop_callers(stack, lambda line: line.file))
     file = scrub(frame.file)

@@ -11,13 +11,12 @@ from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
 from tclab.capturing.trace.names import TracedFrame
 from tclab.model import SourceLine
+from tclab.text.printed_stacks import read_frames
 from tclab.text.scrub import scrub
 from tclab.text.user_lines import drop_callers, is_library_file, is_user_file
 
 # torch_dynamo_resume_in_prints_at_47
 _RESUME = re.compile(r"^torch_dynamo_resume_in_(?P<function>.+?)_at_(?P<line>\d+)$")
-#   File "/reader/functions.py", line 59, in calls
-_ENTRY = re.compile(r'^  File "(?P<file>.+?)", line (?P<line>\d+), in (?P<function>.+)$')
 
 
 @dataclass(frozen=True)
@@ -122,18 +121,12 @@ def _traced_line(frame: TracedFrame) -> SourceLine:
 
 def printed_stack(text: str) -> tuple[SourceLine, ...]:
     """Convert a printed traceback to source lines, outermost first."""
-    entries: list[SourceLine] = []
-    lines = text.splitlines()
-    for number, line in enumerate(lines):
-        if match := _ENTRY.match(line):
-            code = lines[number + 1].strip() if number + 1 < len(lines) else ""
-            code = "" if _ENTRY.match(lines[number + 1] if code else "") else code
-            file, function = scrub(match["file"]), user_function_name(match["function"])
-            entries.append(SourceLine(file, int(match["line"]), scrub(code), function))
-    return tuple(entries)
+    return tuple(
+        SourceLine(scrub(f.file), f.line, scrub(f.code), user_function_name(f.function))
+        for f in read_frames(text)
+    )
 
 
 def printed_locations(text: str) -> list[tuple[str, int]]:
     """Return (file, line) for each entry of a printed traceback, outermost first; not scrubbed."""
-    matches = (_ENTRY.match(line) for line in text.splitlines())
-    return [(match["file"], int(match["line"])) for match in matches if match]
+    return [(frame.file, frame.line) for frame in read_frames(text)]

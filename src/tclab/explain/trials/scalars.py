@@ -10,6 +10,7 @@ from dataclasses import replace
 from tclab.explain.trials import rewrites
 from tclab.explain.trials.remedy import Remedy
 from tclab.explain.trials.runner import TrialRunner
+from tclab.findings.breaks import TRIED
 
 #: What PyTorch's errors and reasons name where a value is read.
 _READS = re.compile(r"aten\._local_scalar_dense|Tensor\.item\(\)")
@@ -18,7 +19,7 @@ _EITHER = (
     "shape [1] (Not tried.)"
 )
 _NUMBERS = Remedy("pass a Python number for", arguments="numbers", backend="inductor")
-_TRIED = "Tried: it compiles, and its results agree with eager's"
+_WORKS = f"{TRIED} it compiles, and its results agree with eager's"
 
 
 def find_way(
@@ -43,7 +44,7 @@ def find_way(
             return _EITHER
         if compared.agrees:
             names = " and ".join(f"`{name}`" for name in result.numbers)
-            return f"{' '.join(filter(None, (remedy.description, names)))}. {_TRIED}"
+            return f"{' '.join(filter(None, (remedy.description, names)))}. {_WORKS}"
     return ""
 
 

@@ -9,7 +9,7 @@ import site
 from collections.abc import Mapping
 from pathlib import Path
 
-from tclab.system import settings
+from tclab.system import inductor_cache, settings
 
 #: Graph caches are off, because a hit would hide the stages that a run shows.
 GRAPH_CACHES_OFF = {
@@ -109,7 +109,7 @@ def cache_folders(cache: Path) -> dict[str, str]:
     time.
     """
     return {
-        "TORCHINDUCTOR_CACHE_DIR": str(cache / "inductor"),
+        inductor_cache.VARIABLE: str(cache / "inductor"),
         "TRITON_CACHE_DIR": str(cache / "triton"),
     }
 

@@ -64,13 +64,15 @@ def _is_excluded(element: str, attribute: str, value: str) -> bool:
 
 
 def add_questions(entries: list[dict[str, object]], url: str, questions: Iterable[str]) -> None:
-    """Give a page's own entry the questions that it answers (`asked` in its front matter).
+    """Give a page's own entry the questions that it answers (`asked` in its front matter), if there
+    are any.
 
     They are in a field that the search reads and does not show.
     """
+    asked = ". ".join(map(str, questions))
     for entry in entries:
-        if entry["location"] == url:
-            entry["asked"] = ". ".join(map(str, questions))
+        if asked and entry["location"] == url:
+            entry["asked"] = asked
 
 
 def searchable_html(html: str) -> str:
