@@ -346,7 +346,8 @@ def plants() -> dict[str, Plant]:
             ("aten.copy_.default",), "history[1:]",
         ),
         "pytorch#193279, a backward left out": Plant(
-            gradient, ((torch.tensor([0.2, 0.7, 1.4, -2.6]),),), (), "torch.func.grad",
+            gradient, ((torch.tensor([0.2, 0.7, 1.4, -2.6]),),),
+            ("_autograd_grad",), "torch.func.grad",
         ),
     }  # fmt: skip
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -133,6 +136,30 @@ def test_what_does_not_fit_into_the_seconds_is_left_out(seconds, rounds, *, late
     assert any(isinstance(each, ProfileRequest) for each in answers.asked) != late
     assert ("The time was up" in words.measurement(found)) == late
     assert found.verdict(found.compiled[0]) == (UNSTEADY if late else SAME)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the waits are read from /proc")
+def test_a_round_says_how_long_it_waited_for_a_core() -> None:
+    core = {min(os.sched_getaffinity(0))}
+    before = os.sched_getaffinity(0)
+    words = f"import os; os.sched_setaffinity(0, {core})\nwhile True: pass"
+    with subprocess.Popen([sys.executable, "-c", words]) as busy:
+        try:
+            os.sched_setaffinity(0, core)
+            time.sleep(0.2)
+            end = time.perf_counter() + 0.5
+            timed = passes.time_round(lambda: [None for _ in range(1000)], 1)
+            assert timed.waited <= timed.seconds
+            total = passes.time_round(lambda: _spin(end), 1)
+        finally:
+            os.sched_setaffinity(0, before)
+            busy.kill()
+    assert 0.1 * total.seconds < total.waited < total.seconds
+
+
+def _spin(end: float) -> None:
+    while time.perf_counter() < end:
+        pass
 
 
 def test_a_function_is_measured_where_it_is(monkeypatch) -> None:

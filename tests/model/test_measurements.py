@@ -51,6 +51,26 @@ def test_a_verdict_needs_rounds_that_agree(seconds: tuple[float, ...], verdict: 
     assert measured.verdict(mode) == verdict
 
 
+@pytest.mark.parametrize(
+    ("seconds", "waited", "verdict"),
+    [
+        (0.5, 0.0, FASTER),
+        (1.0, 0.0, SAME),
+        (1.0, 0.5, UNSTEADY),  # faster, but other programs had the core
+        (2.0, 1.0, UNSTEADY),
+        (2.0, 0.1, SLOWER),
+    ],
+)
+def test_what_waits_for_a_core_make_of_a_verdict_is_none(
+    seconds: float, waited: float, verdict: str
+) -> None:
+    mode = ModeTimes("default", (seconds,) * 11, waited=(waited,) * 11)
+    measured = Measurement("CPU", 2, (EAGER, mode))
+    assert measured.verdict(mode) == verdict
+    said = "other programs had the cores in 50% of it" in words.measurement(measured)
+    assert said == (verdict == UNSTEADY)
+
+
 def test_noise_alone_is_seldom_a_verdict() -> None:
     """Two modes that are equally fast, on a machine that makes each round up to four times as long:
     a verdict other than *unsteady* is wrong.

@@ -55,7 +55,8 @@ class ModeTimes:
     took turns, so that one round of each mode was measured at about the same time. `first` is the
     seconds of the first pass, with the compiles and without any cache of kernels. `host_share` is
     the share of the time in which the host issued work for the GPU; None on a CPU. `memory` is
-    None if it was not measured. `problem` says why nothing was measured.
+    None if it was not measured. `problem` says why nothing was measured. `waited` are the seconds
+    of each round in which the calls waited for a core that other programs had; empty if not known.
     """
 
     kind: ClassVar[str]
@@ -65,6 +66,19 @@ class ModeTimes:
     host_share: float | None = None
     memory: PassMemory | None = None
     problem: str = ""
+    waited: tuple[float, ...] = ()
+
+    @property
+    def undisturbed(self) -> tuple[float, ...]:
+        """The rounds without the seconds in which the calls waited for a core."""
+        if not self.waited:
+            return self.rounds
+        return tuple(max(s - w, 0.01 * s) for s, w in zip(self.rounds, self.waited))
+
+    @property
+    def waited_share(self) -> float:
+        """The share of the rounds in which the calls waited for a core; 0 if it is not known."""
+        return sum(self.waited) / sum(self.rounds) if self.waited else 0.0
 
     @property
     def median(self) -> float:
@@ -143,23 +157,21 @@ class Measurement:
         highest round.
         """
         assert self.eager is not None
-        ratios = sorted(e / m for e, m in zip(self.eager.rounds, mode.rounds))
+        ratios = _divide(self.eager.rounds, mode.rounds)
         from statistics import median
 
         return ratios[1], median(ratios), ratios[-2]
 
     def verdict(self, mode: ModeTimes) -> str:
         """Return FASTER or SLOWER if all rounds but one agree, SAME if they are close to eager's,
-        else UNSTEADY.
+        else UNSTEADY. It is UNSTEADY, too, if the rounds without the waits for a core say
+        otherwise: then other programs may have held up one mode more than the other.
         """
         if self.eager is None or len(mode.rounds) < _FEWEST_ROUNDS:
             return UNSTEADY
-        low, _, high = self.speedups(mode)
-        if low > 1 + _LEAST_GAIN:
-            return FASTER
-        if high < 1 / (1 + _LEAST_GAIN):
-            return SLOWER
-        return SAME if low > 1 - _SAME_RANGE and high < 1 + _SAME_RANGE else UNSTEADY
+        verdict = _judge(_divide(self.eager.rounds, mode.rounds))
+        undisturbed = _judge(_divide(self.eager.undisturbed, mode.undisturbed))
+        return verdict if verdict == undisturbed else UNSTEADY
 
     def break_even(self, mode: ModeTimes) -> int | None:
         """Return the number of passes over the calls after which the compile has paid for itself;
@@ -170,3 +182,17 @@ class Measurement:
         if self.verdict(mode) != FASTER or gain <= 0:
             return None
         return math.ceil(max(0.0, mode.first - self.eager.first) / gain)
+
+
+def _divide(eager: Sequence[float], compiled: Sequence[float]) -> list[float]:
+    """Return eager's seconds over those compiled, round by round, the least first."""
+    return sorted(e / c for e, c in zip(eager, compiled))
+
+
+def _judge(ratios: Sequence[float]) -> str:
+    low, high = ratios[1], ratios[-2]
+    if low > 1 + _LEAST_GAIN:
+        return FASTER
+    if high < 1 / (1 + _LEAST_GAIN):
+        return SLOWER
+    return SAME if low > 1 - _SAME_RANGE and high < 1 + _SAME_RANGE else UNSTEADY

@@ -1,9 +1,13 @@
-"""Make PyTorch's thread pool usable in forked processes."""
+"""Make PyTorch's thread pool usable in forked processes, and say how long threads waited."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from pathlib import Path
+
+_TASKS = Path("/proc/self/task")
 
 
 def recreate_thread_pool_in_forks() -> None:
@@ -21,3 +25,19 @@ def recreate_thread_pool() -> None:
     # without this function, torch is still being imported
     if torch is not None and hasattr(torch, "get_num_threads"):
         torch.set_num_threads(torch.get_num_threads())
+
+
+def read_waits() -> dict[str, float]:
+    """Return for each thread of this process how many seconds it has waited for a core, so far;
+    nothing where the system does not say it.
+    """
+    waits: dict[str, float] = {}
+    for task in os.listdir(_TASKS) if _TASKS.exists() else ():
+        with contextlib.suppress(OSError, IndexError):  # the thread has ended, or it is not counted
+            waits[task] = int((_TASKS / task / "schedstat").read_text().split()[1]) * 1e-9
+    return waits
+
+
+def find_longest_wait(before: dict[str, float]) -> float:
+    """Return the most seconds that one thread has waited for a core since `read_waits`."""
+    return max((now - before.get(task, now) for task, now in read_waits().items()), default=0.0)

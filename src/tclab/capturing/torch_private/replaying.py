@@ -56,13 +56,13 @@ class GraphCall:
         that are computed by then.
         """
         graph, new = fx.Graph(), dict[fx.Node, fx.Node]()
+        *_, last = self.graph.graph.nodes
         for each in self.graph.graph.nodes:
             if each.op != "output":
                 new[each] = graph.node_copy(each, lambda old: new[old])
             if each is node:
                 break
-        outputs = next(reversed(self.graph.graph.nodes)).all_input_nodes
-        own = (each for each in outputs if each in new and each.op.startswith("call"))
+        own = (each for each in last.all_input_nodes if each in new and each.op.startswith("call"))
         graph.output(tuple(new[each] for each in dict.fromkeys((node, *own))))
         return fx.GraphModule(self.graph, graph)
 

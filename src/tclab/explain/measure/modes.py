@@ -89,6 +89,7 @@ class MeasuredMode:
             share,
             self.memory,
             self.prepared.problem,
+            tuple(each.waited for each in self.rounds),
         )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tclab.explain.measure.profiled import profile_passes
 from tclab.explain.measure.protocol import MemoryRequest, Prepared, ProfileRequest, Round
 from tclab.model import PassMemory, PassProfile, is_steady
+from tclab.system import threads
 
 if TYPE_CHECKING:
     import torch
@@ -109,13 +110,15 @@ def time_round(run: Callable[[], None], repetitions: int) -> Round:
 
     wait = torch.cuda.synchronize if torch.cuda.is_initialized() else _wait_for_nothing
     wait()
+    before = threads.read_waits()
     began = time.perf_counter()
     for _ in range(repetitions):
         run()
     issued = time.perf_counter()
     wait()
     seconds = time.perf_counter() - began
-    return Round(seconds / repetitions, (issued - began) / seconds)
+    waited = threads.find_longest_wait(before)
+    return Round(seconds / repetitions, (issued - began) / seconds, waited / repetitions)
 
 
 def _wait_for_nothing() -> None:

@@ -53,9 +53,10 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Round:
-    """The seconds of one pass over all calls, as the mean of a round, and the share of this time in
-    which the host was busy issuing work.
+    """The seconds of one pass over all calls, as the mean of a round, the share of this time in
+    which the host was busy issuing work, and its seconds in which a thread waited for a core.
     """
 
     seconds: float
     host_share: float
+    waited: float = 0.0

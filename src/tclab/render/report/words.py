@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 #: The most remarks on products whose timings do not decide.
 _MOST_DOUBTS = 3
+_ALONE = "Try again with nothing beside it."
+#: From this share of the rounds on, it is said that other programs had the cores.
+_SOME_WAITING = 0.05
 
 
 def title(report: Report) -> str:
@@ -136,7 +139,9 @@ def _compare_mode(found: Measurement, mode: ModeTimes, eager: str) -> str:
     spread = f"{low:.2f} to {high:.2f} times as fast in {count - 2} of {count} rounds"
     head = f"Measured, {mode.mode}:"
     if verdict == UNSTEADY:
-        return f"{head} unsteady, no verdict ({spread}; {times}). Try again with nothing beside it."
+        share = max(each.waited_share for each in found.modes)
+        waited = f"; other programs had the cores in {share:.0%} of it" * (share > _SOME_WAITING)
+        return f"{head} unsteady, no verdict ({spread}; {times}{waited}). {_ALONE}"
     if verdict == SAME:
         return f"{head} as fast as eager ({spread}; {times})."
     if verdict == SLOWER:
