@@ -77,12 +77,11 @@ def test_four_more_pictures_have_the_values_of_their_snippets(site: Path) -> Non
     found = words(site, "pipeline/caches")
     assert found[:2] == ["AOTAutograd's cache", "Inductor's cache"]
     assert found[2:5] == ["the same again", "1 hit", "2 hit"] and "2 miss" in found
-    copied = [text for text in words(site, "practice/decoding") if "copies" in text]
-    assert "first token copies 8,192 bytes" in copied
-    assert len([text for text in copied if text.endswith(" 0 bytes")]) == 2
+    copied = words(site, "practice/decoding")
+    assert "first token: 8,192 bytes" in copied and copied.count("first token: 0 bytes") == 1
     order = words(site, "practice/several-gpus")
-    assert order[:4] == ["cut at the buckets", "graph", "bucket", "graph"]
-    assert order[-6:] == ["graph", *["bucket"] * 5]
+    assert order.count("graph") == 4 + 1 and order.count("") == 5 + 5
+    assert order[0].startswith("cut at the buckets")
 
 
 def test_a_picture_is_not_drawn_from_values_that_do_not_show_it() -> None:

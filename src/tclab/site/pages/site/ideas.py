@@ -69,6 +69,11 @@ def _words(x: int, y: int, text: str) -> Html:
     return tag("text", esc(text), x=x, y=y, text_anchor="middle")
 
 
+def _line(x: int, y: int, text: str) -> Html:
+    """Return words that begin at x."""
+    return tag("text", esc(text), x=x, y=y)
+
+
 # --------------------------------------------------------------------------- guards
 
 
@@ -157,13 +162,13 @@ def _cut(shown: Shown) -> Iterator[Html]:
     )
     (*saved, gradient) = backward.pop().split(", ")
     yield _box(72, 4, 200, joint, "here")
-    yield _arrow("M112 61V83")
-    yield _arrow("M232 61V83")
-    yield _box(2, 88, 136, forward)
-    yield _words(172, 106, ", ".join(saved))
-    yield _arrow("M138 116H202")
-    yield _words(172, 132, "saved")
-    yield _box(206, 88, 136, [*backward, gradient])
+    yield _arrow("M100 61V83")
+    yield _arrow("M250 61V83")
+    yield _box(2, 88, 130, forward)
+    yield _words(178, 108, ", ".join(saved))
+    yield _arrow("M132 116H221")
+    yield _words(178, 132, "saved")
+    yield _box(226, 88, 116, [*backward, gradient])
 
 
 # --------------------------------------------------------------------------- caches on disk
@@ -173,13 +178,13 @@ def _keys(shown: Shown) -> Iterator[Html]:
     """Draw calls of other processes, and what each of the two graph caches had for them."""
     (answers,) = (each for each in shown.values() if isinstance(each, Table))
     _, _, outer, inner = answers.columns
-    yield _words(196, 16, outer)
-    yield _words(296, 16, inner)
+    yield _words(176, 16, outer)
+    yield _words(294, 16, inner)
     for i, (call, _, *found) in enumerate(answers.rows[1:4]):
         y = 26 + 36 * i
-        yield _box(2, y, 120, [str(call).partition(",")[0]])
-        for x, width, answer in zip((150, 252), (90, 90), map(str, found), strict=True):
-            yield _arrow(f"M{x - 28 if x == 150 else x - 12} {y + 14}H{x - 3}")
+        yield _box(2, y, 104, [str(call).partition(",")[0]])
+        for x, width, answer in zip((124, 246), (104, 96), map(str, found), strict=True):
+            yield _arrow(f"M{x - 18} {y + 14}H{x - 3}")
             yield _box(x, y, width, [answer], "fails" if "miss" in answer else "here")
 
 
@@ -192,12 +197,12 @@ def _caches(shown: Shown) -> Iterator[Html]:
     copied = {str(name): (int(first), int(last)) for name, *_, first, last in table.rows}  # type: ignore[arg-type]
     longest = max(copied["growing"])
     for x, name in ((2, "growing"), (190, "static")):
-        yield _words(x + 76, 16, f"{name} cache")
+        yield _line(x, 16, f"{name}: what is copied")
         for i, (which, moved) in enumerate(zip(("first", "last"), copied[name], strict=True)):
             y = 26 + 66 * i
             width = 152 * moved // longest if moved else 152
             yield _box(x, y, width, [""], "fails" if moved else "here")
-            yield _words(x + 76, y + 46, f"{which} token copies {moved:,} bytes")
+            yield _line(x, y + 46, f"{which} token: {moved:,} bytes")
 
 
 # --------------------------------------------------------------------------- several GPUs
@@ -206,12 +211,14 @@ def _caches(shown: Shown) -> Iterator[Html]:
 def _buckets(shown: Shown) -> Iterator[Html]:
     """Draw when graphs end and buckets leave in a backward, cut at the buckets and not cut."""
     (table,) = (each for each in shown.values() if isinstance(each, Table))
-    for i, (name, order) in enumerate(table.rows[1:]):
-        events = str(order).split(", ")
-        yield tag("text", esc(str(name)), x=2, y=16 + 62 * i)
-        for n, event in enumerate(events):
-            kind = "here" if event == "graph" else ""
-            yield _box(2 + 38 * n, 24 + 62 * i, 36, [event], kind)
+    for row, (name, order) in enumerate(table.rows[1:]):
+        x, y = 2, 24 + 62 * row
+        yield _line(x, y - 8, f"{name}: a bucket leaves where it is dashed")
+        for event in str(order).split(", "):
+            is_graph = event == "graph"
+            width = 48 if is_graph else 22
+            yield _box(x, y, width, [event if is_graph else ""], "here" if is_graph else "fails")
+            x += width + 4
 
 
 @dataclass(frozen=True)
