@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ def test_each_chapter_has_its_place_and_its_question_first(site: Path, chapter: 
 def words(site: Path, page: str) -> list[str]:
     html = (site / f"{page}.html").read_text(encoding="utf-8")
     (drawn,) = re.findall(r'<figure class="tclab-way".*?</figure>', html, re.DOTALL)
-    return re.findall(r"<text[^>]*>([^<]*)</text>", drawn)
+    return [unescape(text) for text in re.findall(r"<text[^>]*>([^<]*)</text>", drawn)]
 
 
 def test_pictures_have_the_values_of_their_snippets(site: Path) -> None:
