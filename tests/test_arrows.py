@@ -90,6 +90,7 @@ LIBRARY: dict[str, set[str]] = {
     "tclab.text.redaction": set(),
     "tclab.text.user_lines": set(),
     "tclab.text.spans": set(),
+    "tclab.text.loops": {"tclab.text.spans"},
     "tclab.text.printed_stacks": set(),
     "tclab.text.scrub": {"tclab.system.project"},
     "tclab.text": set(),
@@ -136,7 +137,7 @@ LIBRARY: dict[str, set[str]] = {
         *("tclab.system.files", "tclab.system.paths"),
     },
     "tclab.explain": {
-        *("tclab.advisories", "tclab.findings"),
+        *("tclab.advisories", "tclab.findings", "tclab.text.loops"),
         *("tclab.compare", "tclab.system.files", "tclab.system.machine", "tclab.targets"),
         *("tclab.system.threads", "tclab.system.processes", "tclab.system.inductor_cache"),
     },

@@ -48,3 +48,12 @@ def test_a_long_text_lies_below_its_row_and_what_follows_it_stays_in_its_column(
         "1/4",
     ]
     assert lines(html) == [1 + 3]  # of its row, and of the text across the table
+
+
+@pytest.mark.parametrize(("number", "at_once"), [(4, 4), (5, 3), (9, 3)])
+def test_of_a_long_list_the_first_items_are_open(number: int, at_once: int) -> None:
+    hints = "\n".join(f"- hint {i}, which takes some words to say" for i in range(number))
+    html = drawn([["GB0001", hints]])
+    first, _, rest = html.partition("<details")
+    assert (first.count("<li>"), rest.count("<li>")) == (at_once, number - at_once)
+    assert lines(html) == [1 + at_once + (number > at_once)]

@@ -136,6 +136,9 @@ def test_operations_are_told_apart():
     assert picture.short_target(node("n", "prims.convert_element_type.default")) == (
         "convert_element_type"
     )
+    assert picture.short_target(node("wrapped_sin_1", "torch__dynamo_utils_wrapped_sin")) == (
+        "wrapped_sin"
+    )
     assert picture.short_target(node("n", "<built-in method relu of type object>")) == "relu"
 
 

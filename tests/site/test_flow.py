@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -54,21 +55,34 @@ def test_each_chapter_has_its_place_and_its_question_first(site: Path, chapter: 
 
 
 def words(site: Path, page: str) -> list[str]:
-    html = (site / "pipeline" / f"{page}.html").read_text(encoding="utf-8")
+    html = (site / f"{page}.html").read_text(encoding="utf-8")
     (drawn,) = re.findall(r'<figure class="tclab-way".*?</figure>', html, re.DOTALL)
-    return re.findall(r"<text[^>]*>([^<]*)</text>", drawn)
+    return [unescape(text) for text in re.findall(r"<text[^>]*>([^<]*)</text>", drawn)]
 
 
 def test_pictures_have_the_values_of_their_snippets(site: Path) -> None:
-    guards = words(site, "guards")
+    guards = words(site, "pipeline/guards")
     assert guards[:4] == ["x[16]", "0/2", "expected 1,", "actual 16"]
     assert guards[-2:] == ["compiled:", "0/2"]
-    shapes = words(site, "dynamic-shapes")
+    shapes = words(site, "pipeline/dynamic-shapes")
     assert shapes.count("compiles") == 2 and "size 5000" in shapes
     assert "l_x_: f32[8]" in shapes and any(re.match(r"l_x_: f32\[s\d+\]", w) for w in shapes)
-    graphs = words(site, "cuda-graphs")
+    graphs = words(site, "pipeline/cuda-graphs")
     assert graphs.count("graphs: 1") == 3 and "kernels: 650" in graphs
     assert any("48.0" in text and "16.0" in text for text in graphs)
+
+
+def test_four_more_pictures_have_the_values_of_their_snippets(site: Path) -> None:
+    cut = words(site, "pipeline/aotautograd")
+    assert "mm, permute" in cut and "tangents_1" in cut and cut.count("joint") == 1
+    found = words(site, "pipeline/caches")
+    assert found[:2] == ["AOTAutograd's cache", "Inductor's cache"]
+    assert found[2:5] == ["the same again", "1 hit", "2 hit"] and "2 miss" in found
+    copied = words(site, "practice/decoding")
+    assert "first token: 8,192 bytes" in copied and copied.count("first token: 0 bytes") == 1
+    order = words(site, "practice/several-gpus")
+    assert order.count("graph") == 4 + 1 and order.count("") == 5 + 5
+    assert order[0].startswith("cut at the buckets")
 
 
 def test_a_picture_is_not_drawn_from_values_that_do_not_show_it() -> None:

@@ -89,6 +89,45 @@ def test_no_word_of_a_table_of_prose_is_broken(tab: Any, address: str) -> None:
     assert broken == []
 
 
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_no_short_word_of_code_is_broken_at_its_hyphen(
+    tab: Any, address: str, viewport: dict[str, int]
+) -> None:
+    page = opened(tab, f"{address}/benchmarks/which-mode.html", viewport)
+    words = page.evaluate("""() => {
+        const text = document.createRange();
+        return Array.from(document.querySelectorAll("article :not(pre) > code"), (e) => {
+            const at = e.textContent.indexOf("reduce-overhead");
+            if (at < 0) return 0;
+            text.selectNodeContents(e);
+            return new Set(Array.from(text.getClientRects(), (r) => Math.round(r.top))).size;
+        }).filter(Boolean);
+    }""")
+    assert len(words) > 2 and set(words) == {1}
+
+
+def test_a_table_with_addresses_fits_beside_the_text(tab: Any, address: str) -> None:
+    page = opened(tab, f"{address}/targets.html", DESKTOP)
+    page.add_style_tag(content="* { content-visibility: visible !important }")
+    cut = page.locator(".tclab-scroll").evaluate_all(
+        "boxes => boxes.map(b => [b.scrollWidth - b.clientWidth, b.textContent.slice(0, 40)])"
+    )
+    assert cut and not [box for box in cut if box[0] > 1]
+
+
+def test_on_a_phone_a_row_of_numbers_has_its_name_on_two_lines(tab: Any, address: str) -> None:
+    page = opened(tab, f"{address}/practice/decoding.html", PHONE)
+    rows = page.locator("table.tclab-table >> nth=0").locator("tbody tr")
+    heights = rows.evaluate_all("rows => rows.map(r => r.getBoundingClientRect().height)")
+    assert heights and max(heights) < 55, heights
+
+
+def test_on_a_phone_the_crumbs_are_not_cut(tab: Any, address: str) -> None:
+    page = opened(tab, f"{address}/changes/2.14.html", PHONE)
+    cut = page.locator(".md-path").evaluate("e => e.scrollWidth - e.clientWidth")
+    assert cut <= 0
+
+
 ROW_IN_VIEW = """id => {
     const row = document.getElementById(id).getBoundingClientRect();
     const bottom = (e) => e?.checkVisibility() ? e.getBoundingClientRect().bottom : 0;

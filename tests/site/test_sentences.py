@@ -85,6 +85,19 @@ def test_a_claim_of_some_versions_says_so(page) -> None:
     assert "It is three (PyTorch 99.0 and later; not run here)</span>" in project.html()
 
 
+@pytest.mark.parametrize("words", ["From PyTorch 99.0 on it is three", "It is, from 99.0 on"])
+def test_a_sentence_that_says_its_versions_does_not_say_them_twice(page, words: str) -> None:
+    project = page(f"[{words}](claim:start/hello#later).")
+    assert project.build("--strict").returncode == 0
+    assert f"{words} (not run here)</span>" in project.html()
+
+
+def test_a_sentence_that_says_other_versions_says_its_own(page) -> None:
+    project = page("[From PyTorch 99.01 on it is three](claim:start/hello#later).")
+    assert project.build("--strict").returncode == 0
+    assert "three (PyTorch 99.0 and later; not run here)</span>" in project.html()
+
+
 COMPARES = '---\ncompares: ["98.0", "{}"]\n---\n# Home\n\n[It is three](claim:start/hello#later).\n'
 
 

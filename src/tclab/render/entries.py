@@ -40,6 +40,8 @@ _ROWS_AT_FIRST = 50
 #: first and the links, because in a column it would be as tall as a page. A line there has
 #: _LONG_LINE characters.
 _LONG_CELL, _LONG_LINE = 50, 80
+#: A list of more than _MOST_ITEMS shows its first three, and folds the rest.
+_MOST_ITEMS = 4
 #: Characters in a line on a phone, where each row is a block.
 _PHONE_WIDTH = 22
 _BREAK_POINTS = re.compile(r"(?<=[a-z0-9])([._])(?=[A-Za-z0-9])")
@@ -135,7 +137,12 @@ def _column_width(name: str, texts: Sequence[str]) -> int:
 
 
 def _visible_text(text: str) -> str:
-    """Return the visible text of a cell; a place shows file name and line only."""
+    """Return the visible text of a cell; a place shows file name and line only, a long list its
+    first items and a fold.
+    """
+    if text.startswith("- "):
+        first, rest = _split_list(text)
+        return "\n".join([*first, "more"] if rest else first)
     return text.rsplit("/", 1)[-1] if _PLACE.fullmatch(text) else text
 
 
@@ -209,6 +216,22 @@ def _draw_name(name: str) -> Html:
     )
 
 
+def _split_list(text: str) -> tuple[list[str], list[str]]:
+    """Return the items of a list that are shown, and those that are folded."""
+    items = text.removeprefix("- ").split("\n- ")
+    shown = 3 if len(items) > _MOST_ITEMS else _MOST_ITEMS
+    return items[:shown], items[shown:]
+
+
+def _draw_list(items: Sequence[str]) -> Html:
+    return tag("ul", *(tag("li", parts.prose(item)) for item in items))
+
+
+def _fold_list(items: Sequence[str]) -> Html:
+    """Fold what is printed all the same."""
+    return parts.fold(f"{len(items)} more", _draw_list(items), paper=True)
+
+
 def _draw_cell(text: str, git: str) -> Html:
     """Draw a cell: a place as a link to PyTorch's repository, lines that begin with a dash as a
     list, other lines as preformatted text.
@@ -221,8 +244,8 @@ def _draw_cell(text: str, git: str) -> Html:
         url = commit_url(git, path, int(line))
         return tag("a", esc(short), href=url, title=text) if url else esc(text)
     if text.startswith("- "):
-        items = (tag("li", parts.prose(item)) for item in text.removeprefix("- ").split("\n- "))
-        return tag("ul", *items)
+        first, rest = _split_list(text)
+        return join([_draw_list(first), _fold_list(rest) if rest else NOTHING])
     if "\n" in text:
         return tag("pre", tag("code", esc(text)), class_="tclab-lines")
     return parts.prose(text)

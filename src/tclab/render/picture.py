@@ -51,7 +51,13 @@ def short_target(node: Node) -> str:
     pieces = target.split(".")
     if match := re.search(r"(?:^|\.)(aten|prims|_quantized|inductor)\.(.+)$", target):
         return match[2].removesuffix(".default")
-    return pieces[-1] or target
+    return _without_module(pieces[-1], node.name) or target
+
+
+def _without_module(name: str, node_name: str) -> str:
+    """Return ``wrapped_sin`` for FX's ``torch__dynamo_utils_wrapped_sin``; else the name."""
+    function = re.sub(r"_\d+$", "", node_name)
+    return function if re.fullmatch(rf"torch_\w+_{re.escape(function)}", name) else name
 
 
 def op_class(node: Node) -> str:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from tclab.errors import TclabError
 from tclab.render import columns, parts
-from tclab.render.escape import NOTHING, SPACE, Html, esc, join, tag
+from tclab.render.escape import NOTHING, SPACE, Html, allow_breaks, esc, join, tag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,6 +26,8 @@ DOWNLOAD_ROWS = 20
 #: Characters that need no quoting in a data: address.
 _UNQUOTED = "/,:;+*()=@"
 _DECIMALS = re.compile(r"\.\d+f$")
+#: A part of a path or of an address, as ``github.com/`` in ``github.com/pytorch/pytorch``.
+_PART_OF_PATH = re.compile(r"(\w/)(?=\w)")
 
 Cell = str | int | float | bool | None
 
@@ -105,7 +107,8 @@ def cell_htmls(table: Table) -> list[list[Html]]:
 def _cell_html(text: str, value: Cell) -> Html:
     if text == "–":
         return parts.DASH
-    return esc(text) if value is None else tag("data", esc(text), value=str(value))
+    shown = allow_breaks(text, _PART_OF_PATH)
+    return shown if value is None else tag("data", shown, value=str(value))
 
 
 def numeric_columns(table: Table) -> list[bool]:

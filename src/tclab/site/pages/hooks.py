@@ -57,6 +57,7 @@ from tclab.site.pages.site import (
     stamps,
     tables,
     theme,
+    unbroken,
 )
 
 log = logging.getLogger("mkdocs.plugins.tclab")
@@ -220,7 +221,7 @@ def on_page_content(html: str, page: SitePage, **_: Any) -> str:
     if lab_pages.is_lab(page):
         return checkbox + lab_pages.extract_notebook(html)
     navigation = breadcrumbs.breadcrumbs(page, build.page(path, page.url).code_anchor)
-    html, machines = stamps.say_once(html)
+    html, machines = stamps.say_once(unbroken.keep_words(html))
     return navigation + checkbox + html + machines + footer.page_footer(build.book, path, page.url)
 
 

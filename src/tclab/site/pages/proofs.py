@@ -20,6 +20,10 @@ from tclab.site.versions import claims
 _BOUND_WORDS = {">=": "PyTorch {} and later", ">": "after PyTorch {}", "<": "before PyTorch {}",
           "<=": "up to PyTorch {}", "==": "PyTorch {}"}  # fmt: skip
 
+#: How a sentence itself says a bound.
+_SAID_BOUNDS = {">=": r"[Ff]rom (PyTorch )?{} on\b", "<": r"[Bb]efore (PyTorch )?{}(?!\.?\d)",
+                "==": r"[Ii]n (PyTorch )?{}(?!\.?\d)"}  # fmt: skip
+
 #: The note after a sentence about a PyTorch version of which the site shows no run.
 _NOT_RUN_HERE = "not run here"
 
@@ -113,13 +117,17 @@ def _escape_title(text: str) -> str:
 
 
 def _describe_scope(sentence: Sentence, marks: Sequence[_Mark], book: Book) -> str:
-    """Return the versions of PyTorch that the sentence is about, in brackets; '' if it names
-    none, or if its page compares two versions, one of which is among them.
+    """Return the versions of PyTorch that the sentence is about, in brackets; '' if there are
+    none, if its words say them, or if its page compares two versions, one of which is among them.
     """
     snippets = ((book.snippet(name, str(sentence)), claim) for name, claim in sentence.claims)
     said = (_find_claim(sentence, snippet, claim) for snippet, claim in snippets)
     compared = _list_compared_versions(sentence, book)
-    clauses = [version_clause(c) for c in said if not any(map(c.only.holds, compared))]
+    clauses = [
+        version_clause(c)
+        for c in said
+        if not (any(map(c.only.holds, compared)) or _says_versions(sentence.text, c))
+    ]
     missing = [_NOT_RUN_HERE] if len(marks) < len(sentence.claims) else []
     notes = dict.fromkeys(filter(None, [*clauses, *missing]))
     return f" ({'; '.join(notes)})" if notes else ""
@@ -140,6 +148,15 @@ def _find_versions_outside(sentence: Sentence, claim: Claim, book: Book) -> list
 def version_clause(claim: Claim) -> str:
     """Return the claim's clause on versions in words, such as ``PyTorch 2.13 and later``."""
     return ", ".join(_BOUND_WORDS[operator].format(v.short) for operator, v in claim.only.bounds)
+
+
+def _says_versions(words: str, claim: Claim) -> bool:
+    """Whether the words of a sentence say the versions: ``From PyTorch 2.13 on it is caught``."""
+    return all(
+        operator in _SAID_BOUNDS
+        and re.search(_SAID_BOUNDS[operator].format(re.escape(v.short)), words)
+        for operator, v in claim.only.bounds
+    )
 
 
 def _find_claim(sentence: Sentence, snippet: Snippet, name: str) -> Claim:

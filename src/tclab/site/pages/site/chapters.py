@@ -8,7 +8,8 @@ in the explorer.
     stage: kernel
     ---
 
-The line of stages and the picture come below the question. The link to the stage of the explorer's
+The line of stages and the picture come below the question; a page that opens with a table has
+``<!-- picture -->`` where its picture belongs. The link to the stage of the explorer's
 page comes before the first section, with the command that shows the same for the reader's own
 function.
 """
@@ -32,6 +33,7 @@ from tclab.site.pages.site import flow, ideas
 
 #: The page about `tclab explain`.
 _COMMAND = "explain.html"
+_PLACE = "<!-- picture -->"
 
 
 def add_flow_and_links(
@@ -46,7 +48,11 @@ def add_flow_and_links(
     place = f"docs/{page.file.src_uri}:1"
     drawings = [flow.strip(meta.get("flow"), up, place)]
     if "picture" in meta:
-        drawings.append(ideas.drawing(meta["picture"], partial(_artifacts, book, place), up, place))
+        drawn = ideas.drawing(meta["picture"], partial(_artifacts, book, place), up, place)
+        if _PLACE in markdown:
+            markdown = markdown.replace(_PLACE, drawn, 1)
+        else:
+            drawings.append(drawn)
     if any(drawings):
         heading, question, rest = markdown.split("\n\n", 2)
         markdown = "\n\n".join([heading, question, *filter(None, drawings), rest])

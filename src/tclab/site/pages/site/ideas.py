@@ -69,6 +69,11 @@ def _words(x: int, y: int, text: str) -> Html:
     return tag("text", esc(text), x=x, y=y, text_anchor="middle")
 
 
+def _line(x: int, y: int, text: str) -> Html:
+    """Return words that begin at x."""
+    return tag("text", esc(text), x=x, y=y)
+
+
 # --------------------------------------------------------------------------- guards
 
 
@@ -145,6 +150,77 @@ def _replayed(launched: Shown, kept: Shown) -> Iterator[Html]:
     yield _words(172, 146, f"call 3's output, read after call 4: {now}; a clone of it: {was}")
 
 
+# --------------------------------------------------------------------------- the joint graph
+
+
+def _cut(shown: Shown) -> Iterator[Html]:
+    """Draw the joint graph, its two halves, and the values that pass from the one to the other."""
+    (halves,) = (each for each in shown.values() if isinstance(each, Table))
+    (joint, forward, backward) = (
+        [str(name), f"{operations} operations", str(inputs)]
+        for name, operations, inputs in halves.rows
+    )
+    (*saved, gradient) = backward.pop().split(", ")
+    yield _box(72, 4, 200, joint, "here")
+    yield _arrow("M100 61V83")
+    yield _arrow("M250 61V83")
+    yield _box(2, 88, 130, forward)
+    yield _words(178, 108, ", ".join(saved))
+    yield _arrow("M132 116H221")
+    yield _words(178, 132, "saved")
+    yield _box(226, 88, 116, [*backward, gradient])
+
+
+# --------------------------------------------------------------------------- caches on disk
+
+
+def _keys(shown: Shown) -> Iterator[Html]:
+    """Draw calls of other processes, and what each of the two graph caches had for them."""
+    (answers,) = (each for each in shown.values() if isinstance(each, Table))
+    _, _, outer, inner = answers.columns
+    yield _words(176, 16, outer)
+    yield _words(294, 16, inner)
+    for i, (call, _, *found) in enumerate(answers.rows[1:4]):
+        y = 26 + 36 * i
+        yield _box(2, y, 104, [str(call).partition(",")[0]])
+        for x, width, answer in zip((124, 246), (104, 96), map(str, found), strict=True):
+            yield _arrow(f"M{x - 18} {y + 14}H{x - 3}")
+            yield _box(x, y, width, [answer], "fails" if "miss" in answer else "here")
+
+
+# --------------------------------------------------------------------------- decoding
+
+
+def _caches(shown: Shown) -> Iterator[Html]:
+    """Draw what a token copies: a growing cache, as long as it is then, and a static one."""
+    (table,) = (each for each in shown.values() if isinstance(each, Table))
+    copied = {str(name): (int(first), int(last)) for name, *_, first, last in table.rows}  # type: ignore[arg-type]
+    longest = max(copied["growing"])
+    for x, name in ((2, "growing"), (190, "static")):
+        yield _line(x, 16, f"{name}: what is copied")
+        for i, (which, moved) in enumerate(zip(("first", "last"), copied[name], strict=True)):
+            y = 26 + 66 * i
+            width = 152 * moved // longest if moved else 152
+            yield _box(x, y, width, [""], "fails" if moved else "here")
+            yield _line(x, y + 46, f"{which} token: {moved:,} bytes")
+
+
+# --------------------------------------------------------------------------- several GPUs
+
+
+def _buckets(shown: Shown) -> Iterator[Html]:
+    """Draw when graphs end and buckets leave in a backward, cut at the buckets and not cut."""
+    (table,) = (each for each in shown.values() if isinstance(each, Table))
+    for row, (name, order) in enumerate(table.rows[1:]):
+        x, y = 2, 24 + 62 * row
+        yield _line(x, y - 8, f"{name}: a bucket leaves where it is dashed")
+        for event in str(order).split(", "):
+            is_graph = event == "graph"
+            width = 48 if is_graph else 22
+            yield _box(x, y, width, [event if is_graph else ""], "here" if is_graph else "fails")
+            x += width + 4
+
+
 @dataclass(frozen=True)
 class Picture:
     """What a screen reader says, the height, and what draws it from what the snippets showed."""
@@ -175,5 +251,30 @@ PICTURES = {
         152,
         _replayed,
         ("cuda_graphs/what_a_call_launches", "cuda_graphs/an_output_is_overwritten"),
+    ),
+    "cut": Picture(
+        "The joint graph and its two halves. The forward saves values for the backward.",
+        152,
+        _cut,
+        ("aot_autograd/joint_graph_and_its_partition",),
+    ),
+    "keys": Picture(
+        "Three calls in new processes, and what the two graph caches had for each.",
+        134,
+        _keys,
+        ("caches/hit_miss_bypass",),
+    ),
+    "caches": Picture(
+        "A growing cache is copied at each token, and is longer each time. A static one stays.",
+        146,
+        _caches,
+        ("decoding/a_growing_cache_and_a_static_one",),
+    ),
+    "buckets": Picture(
+        "One backward under DDP. Cut at the buckets, one leaves after each graph; not cut, all"
+        " leave after the only graph.",
+        120,
+        _buckets,
+        ("several_gpus/when_buckets_leave",),
     ),
 }
