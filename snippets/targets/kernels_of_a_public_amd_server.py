@@ -21,7 +21,11 @@ SERVERS_OWN = {"triton_meta.device.index", "inductor_meta.backend_hash"}  # whic
 def where(file):
     """The part of a path that tells the files apart: Triton's caches have it in the folder."""
     folder, _, name = file.rpartition("/")
-    return f"{(folder.rpartition('/')[2] if '/triton/' in file else name)[:12]}…"
+    return f"{(folder.rpartition('/')[2] if '/triton/' in file else name)[:6]}…"
+
+
+def short(kernel):
+    return kernel.removeprefix("triton_poi_fused_")
 
 
 def differing(kernel):
@@ -30,12 +34,12 @@ def differing(kernel):
 
 tclab.show(
     tclab.Table(
-        title=f"Published kernels of a {run['target'].partition(' (')[0]}, and a target's",
+        title=f"Published kernels of an {run['target'].partition(' (')[0]}, and a target's",
         name="kernels",
-        columns=("function", "file there", "kernel", "its lines",
+        columns=("function", "file there", "triton_poi_fused_…", "its lines",
                  "settings compared", "settings that differ"),
         rows=[
-            (k["function"], where(k["file"]), k["kernel"],
+            (k["function"], where(k["file"]), short(k["kernel"]),
              "other" if "lines" in k["differs"] else f"the same {k['lines']}",
              k["compared"], ", ".join(key.rpartition(".")[2] for key in differing(k)) or "none")
             for k in kernels
@@ -46,10 +50,12 @@ tclab.show(
     tclab.Table(
         title="The configuration that the GPU took, and the target's candidates",
         name="taken",
-        columns=("file there", "kernel", "as compiled there", "candidates here", "one of them"),
+        columns=("file there", "triton_poi_fused_…", "as compiled there", "candidates here",
+                 "one of them"),
         rows=[
-            (where(t["file"]), t["kernel"], ", ".join(f"{k}={v}" for k, v in t["taken"].items()),
-             t["candidates"], "yes" if t["is_candidate"] else "no")
+            (where(t["file"]), short(t["kernel"]),
+             ", ".join(f"{k}={v}" for k, v in t["taken"].items()), t["candidates"],
+             "yes" if t["is_candidate"] else "no")
             for t in taken
         ],
     )
