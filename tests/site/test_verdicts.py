@@ -176,8 +176,8 @@ def test_each_belief_was_judged_on_other_versions_by_this_very_snippet(
     assert not alone, "try it in a case that should refute the verdict, and in real code"
 
 
-def test_threads_are_twenty_public_ones_each_with_a_page() -> None:
-    assert len(THREADS) == 20 == len({thread["source"] for thread in THREADS})
+def test_threads_are_public_ones_each_with_a_page() -> None:
+    assert 20 <= len(THREADS) == len({thread["source"] for thread in THREADS})
     for thread in THREADS:
         assert thread.keys() == {"query", "page", "source"}
         assert thread["source"].startswith("https://") and len(thread["query"].split()) > 1
