@@ -183,8 +183,9 @@ def test_a_hostile_graph_is_refused_by_name(graphs: list[TracedGraph], tmp_path:
 
 
 def test_a_graph_that_takes_too_long_is_given_up(
-    graphs: list[TracedGraph], monkeypatch: pytest.MonkeyPatch
+    graphs: list[TracedGraph], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # nothing is kept there yet
     monkeypatch.setattr(running, "_GRAPH_SECONDS", 0.01)
     replayed = replay_one(graphs[0])
     assert "took more than 0 seconds" in replayed.cause
