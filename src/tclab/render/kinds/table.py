@@ -26,8 +26,9 @@ DOWNLOAD_ROWS = 20
 #: Characters that need no quoting in a data: address.
 _UNQUOTED = "/,:;+*()=@"
 _DECIMALS = re.compile(r"\.\d+f$")
-#: A part of a path or of an address, as ``github.com/`` in ``github.com/pytorch/pytorch``.
-_PART_OF_PATH = re.compile(r"(\w/)(?=\w)")
+#: A part of a path or of an address, as ``github.com/`` in ``github.com/pytorch/pytorch``; no part
+#: of ``0/0``, which is a compile.
+_PART_OF_PATH = re.compile(r"([^\W\d]/)(?=[^\W\d])")
 
 Cell = str | int | float | bool | None
 
