@@ -21,6 +21,7 @@ MAKERS = {
     "render/standalone.py": {"style_element"},  # a style sheet of our own
     "site/pages/fragments.py": {"figure", "cached_html"},  # what was Html when it was kept
     "site/pages/site/stamps.py": {"_shorten"},  # parts of a stamp that was Html
+    "site/pages/site/unbroken.py": {"keep_words"},  # what Markdown made of a page, and spans in it
     "site/pages/captions.py": {"make"},  # what Markdown makes of a caption of our own
 }
 
