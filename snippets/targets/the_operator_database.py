@@ -13,21 +13,14 @@ from pathlib import Path
 import tclab
 
 records = Path(__file__).resolve().parents[2] / "records"
-read = [json.loads((records / f"{gpu}-torch2.11" / "operator_database.json").read_text())
-        for gpu in ("h100", "h200")]  # fmt: skip
+read = {gpu: json.loads((records / f"{gpu}-torch2.11" / "operator_database.json").read_text())
+        for gpu in ("h100", "h200")}  # fmt: skip
 KERNELS = ("identical", "open", "different", "refused")
 
-
-def count(operators):
-    """Count samples and kernels by verdict."""
-    samples = sum((Counter(row["verdicts"]) for row in operators), Counter())
-    return samples, {each: sum(row[each] for row in operators) for each in ("kernels", *KERNELS)}
-
-
-for record in read:
+for gpu, record in read.items():
     operators, made = record["operators"], record["environment"]
-    samples, kernels = count(operators)
-    gpu = "h100" if "H100" in made["gpu"] else "h200"
+    samples = sum((Counter(row["verdicts"]) for row in operators), Counter())
+    kernels = {each: sum(row[each] for row in operators) for each in ("kernels", *KERNELS)}
     # claim: seven-thousand-samples
     assert sum(samples.values()) == sum(row["samples"] for row in operators) > 7000
     # claim: none-is-different
@@ -59,7 +52,7 @@ for record in read:
             rows=[(row["operator"], row["samples"], row["kernels"],
                    *(row[each] for each in KERNELS), row["why"]) for row in left],
         ))  # fmt: skip
-h100, h200 = ({row["operator"]: row for row in record["operators"]} for record in read)
+h100, h200 = ({row["operator"]: row for row in record["operators"]} for record in read.values())
 assert h100.keys() == h200.keys()
 # claim: the-two-gpus-agree-but-for-one-operator
 assert [name for name in h100 if h100[name] != h200[name]] == ["linalg_cond"]

@@ -16,6 +16,7 @@ import pytest
 import torch
 from torch import nn
 
+from benchmarks.planted import RoundSTE, features, push
 from tclab.capturing.agreement import Comparison, repeats, stages
 from tclab.model import DIFFERS, EQUAL, RANDOM, UNKNOWN, Agreement
 from tests.capturing.agreement.planting import Calls, compared, planted
@@ -593,11 +594,6 @@ def test_the_tail_of_a_gelu_that_cancels_once_it_is_taken_apart_is_rounding() ->
 # --------------------------------------------------------------------------- true differences
 
 
-def push(history: torch.Tensor) -> torch.Tensor:
-    history[1:] = history[:-1].clone()
-    return history
-
-
 def test_rows_shifted_in_place_differ_in_inductor_at_the_copy() -> None:
     """pytorch#197829."""
     history = torch.arange(8.0).unsqueeze(1).repeat(1, 64).contiguous()
@@ -691,22 +687,6 @@ def test_an_operator_that_writes_and_does_not_declare_it_is_named() -> None:
     assert found.next_step == "declare it: mutates_args=('values',) (not tried)"
 
 
-class RoundSTE(torch.autograd.Function):
-    """Rounds, and passes the gradient through."""
-
-    @staticmethod
-    def forward(x: torch.Tensor) -> torch.Tensor:
-        return torch.round(x)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        pass
-
-    @staticmethod
-    def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
-        return grad
-
-
 def loss(x: torch.Tensor) -> torch.Tensor:
     return RoundSTE.apply(x).sum()
 
@@ -721,15 +701,6 @@ def test_a_custom_backward_that_is_left_out_differs_in_dynamo() -> None:
     assert (found.verdict, found.stage) == (DIFFERS, "Dynamo")
     assert first(found) == ("output 0", "values", "1", "0")
     assert torch.func.grad(loss)(torch.ones(1)).item() == 1.0  # no transform is left open
-
-
-@functools.cache
-def projection(width: int) -> torch.Tensor:
-    return torch.randn(width, width)
-
-
-def features(x: torch.Tensor) -> torch.Tensor:
-    return torch.cos(x @ projection(x.shape[-1]))
 
 
 def test_numbers_that_eager_draws_once_and_compiled_code_in_every_call() -> None:

@@ -26,17 +26,22 @@ _LONGEST = 120
 
 def summarize(report: ComparisonReport, day: str) -> dict[str, Any]:
     """Return the report's data with a short row for each model: counts, verdict and cause."""
-    head = {"environment": report["environment"], "recorded": day, "seconds": report["seconds"]}
-    return head | {"models": [_shorten_row(row) for row in report["functions"]]}
+    return _describe_run(report, day) | {
+        "models": [_shorten_row(row) for row in report["functions"]]
+    }
 
 
 def summarize_operators(report: ComparisonReport, day: str) -> dict[str, Any]:
     """Return the report's data with a row for each operator: its samples, their verdicts, the
     counts of kernels, and the first reason why a kernel is open or refused.
     """
-    head = {"environment": report["environment"], "recorded": day, "seconds": report["seconds"]}
     groups = groupby(report["functions"], key=_get_operator)
-    return head | {"operators": [_merge_samples(name, list(rows)) for name, rows in groups]}
+    merged = [_merge_samples(name, list(rows)) for name, rows in groups]
+    return _describe_run(report, day) | {"operators": merged}
+
+
+def _describe_run(report: ComparisonReport, day: str) -> dict[str, Any]:
+    return {"environment": report["environment"], "recorded": day, "seconds": report["seconds"]}
 
 
 def _get_operator(row: FunctionRow) -> str:
