@@ -18,6 +18,7 @@ from torch import nn
 
 from benchmarks.planted import RoundSTE, features, push
 from tclab.capturing.agreement import Comparison, repeats, stages
+from tclab.capturing.agreement.judge import NO_REFERENCE, compare_observations
 from tclab.model import DIFFERS, EQUAL, RANDOM, UNKNOWN, Agreement
 from tests.capturing.agreement.planting import Calls, compared, planted
 
@@ -461,6 +462,14 @@ def test_memory_that_nothing_has_written_is_not_comparable() -> None:
 
     assert planted(unwritten, of_sevens, torch.ones(3)).verdict == RANDOM
     assert not torch.are_deterministic_algorithms_enabled()
+
+
+def test_an_unwritten_bool_differs_in_two_eager_runs() -> None:
+    calls = [((torch.ones(3),), {})]
+    started = Comparison.begin(lambda x: x.new_empty((), dtype=torch.bool), calls, False)
+    assert isinstance(started, Comparison)
+    cleared, filled = started.eager_twice()
+    assert compare_observations(cleared, filled, NO_REFERENCE).differences
 
 
 def test_another_shape_differs_though_its_values_are_unwritten_memory() -> None:

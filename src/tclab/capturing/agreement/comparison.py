@@ -138,7 +138,7 @@ class Comparison(Repeats):
             return Agreement(UNKNOWN, reason=unlike)
         if not compare_observations(eager, self.observed).differences:
             return _make_equal_agreement(compare_observations(eager, self.observed))
-        if random := compare_observations(eager, self.eager_again(), NO_REFERENCE).differences:
+        if random := compare_observations(*self.eager_twice(), NO_REFERENCE).differences:
             return self._judge_random(eager, random, options)
         for noisy_runs in (_FIRST_NOISY_RUNS, _FINAL_NOISY_RUNS):
             reference = self.reference(noisy_runs)

@@ -47,11 +47,11 @@ class Repeats:
         """
         return runs.run_eager(self.start.copy(), self.process_state, self.backward, mode)
 
-    def eager_again(self) -> Observation:
-        """Make the calls without the compiler, and with a fixed value in all new memory. A result
-        that depends on unwritten memory then differs.
+    def eager_twice(self) -> tuple[Observation, Observation]:
+        """Make the calls twice without the compiler, with 0 and with the largest value in new
+        memory: a result that depends on unwritten memory differs.
         """
-        return self.eager(runs.filling_memory())
+        return self.eager(runs.ClearedMemory()), self.eager(runs.filling_memory())
 
     def compiled(
         self,

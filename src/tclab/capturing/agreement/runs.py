@@ -15,6 +15,7 @@ from contextlib import (
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from tclab.capturing.agreement.observed import Observation
 from tclab.capturing.agreement.setups import Setup
@@ -99,6 +100,19 @@ def filling_memory() -> Iterator[None]:
         yield
     finally:
         torch.use_deterministic_algorithms(before, warn_only=warn_only)
+
+
+class ClearedMemory(TorchFunctionMode):
+    """During the block, write 0 to what `torch.empty` and its siblings return."""
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if "empty" in getattr(func, "__name__", "") and isinstance(result, torch.Tensor):
+            with torch.no_grad():
+                result.zero_()
+        return result
 
 
 def run_compiled(
