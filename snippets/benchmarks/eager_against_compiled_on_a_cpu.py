@@ -7,7 +7,7 @@ asserted: on one machine eager's five loops took 2.5 ms in some rounds and 10 ms
 the fused loop took 2.8 ms. Each case is timed three times; where the three speed-ups are not about
 the same, its times are left out.
 """
-# tclab: alone=true timeout=360
+# tclab: alone=true timeout=900
 
 import statistics
 
