@@ -14,7 +14,7 @@ import torch
 from tclab.capturing import outputs
 from tclab.capturing.agreement.setups import Setup
 from tclab.capturing.torch_private import compiler, precision
-from tclab.capturing.torch_private.rounded import Rounded
+from tclab.capturing.torch_private.rounded import Rounded, storage_address
 
 
 @dataclass(frozen=True)
@@ -144,12 +144,8 @@ def _copy_data(tensor: torch.Tensor) -> torch.Tensor | None:
 
 def _storage_address(leaf: Any) -> int:
     """Return the address of a tensor's storage; 0 for an object without one."""
-    if isinstance(leaf, torch.Tensor) and leaf.layout == torch.strided and leaf.numel():
-        try:
-            return int(leaf.untyped_storage().data_ptr())
-        except (RuntimeError, NotImplementedError):
-            return 0
-    return 0
+    has_storage = isinstance(leaf, torch.Tensor) and leaf.layout == torch.strided and leaf.numel()
+    return storage_address(leaf) if has_storage else 0
 
 
 def _map_storages(setup: Setup) -> dict[int, str]:

@@ -17,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from tclab.capturing.torch_private import compiler
 from tclab.capturing.torch_private.private import Private
+from tclab.capturing.torch_private.rounded import storage_address
 
 NAMES = (
     Private("torch.utils._python_dispatch", "TorchDispatchMode", "every operator of a run"),
@@ -161,7 +162,7 @@ def find_aliases(inputs: Sequence[Any], result: Any) -> list[set[int]]:
     def storages(value: Any) -> list[int]:
         leaves = compiler.nested_leaves(value)
         plain = (each for each in leaves if type(each) in (torch.Tensor, torch.nn.Parameter))
-        return [each.untyped_storage().data_ptr() for each in plain]
+        return [storage_address(each) for each in plain]
 
     own = [set(storages([each])) - {0} for each in inputs]
     return [{at for at, each in enumerate(own) if storage in each} for storage in storages(result)]

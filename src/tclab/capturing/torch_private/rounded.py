@@ -106,11 +106,11 @@ class Written:
 
     def forget(self, tensor: torch.Tensor) -> None:
         """Forget what was written to memory that is new again."""
-        self.storages.pop(_address(tensor), None)
+        self.storages.pop(storage_address(tensor), None)
 
     def add(self, tensor: torch.Tensor, rounded: Rounded) -> None:
         """Note that a tensor's elements were written with this precision."""
-        at = _address(tensor)
+        at = storage_address(tensor)
         before = self.storages.get(at, 0.0)
         size = tensor.untyped_storage().nbytes() // tensor.dtype.itemsize if at else 0
         even = not isinstance(before, torch.Tensor) and not isinstance(rounded, torch.Tensor)
@@ -125,7 +125,7 @@ class Written:
 
     def find(self, tensor: torch.Tensor) -> Rounded:
         """Return the precision of what was written to a tensor's memory."""
-        found = self.storages.get(_address(tensor), 0.0)
+        found = self.storages.get(storage_address(tensor), 0.0)
         if not isinstance(found, torch.Tensor):
             return found
         try:
@@ -138,7 +138,7 @@ def _part(flat: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
     return flat.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
 
 
-def _address(tensor: torch.Tensor) -> int:
+def storage_address(tensor: torch.Tensor) -> int:
     """Return the address of a tensor's storage, or 0 for a tensor without one."""
     try:
         return int(tensor.untyped_storage().data_ptr())
