@@ -1,17 +1,20 @@
 """Choose among Inductor's candidates for an operator the one that the job's output code has, in
-place of timing them on the GPU (max-autotune).
+place of timing them on the GPU (max-autotune), and fuse what the job fused.
 
 A Triton template's candidate is written out before it is timed. The constants in its text, its
 sizes, warps and stages name the candidate; what is fused into the kernel later adds other lines.
+Inductor times that, too, so a kernel of the job without such lines gets none here.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+from unittest import mock
 
 from tclab.capturing.read.output_code import OutputCode
 from tclab.targets import TargetError
@@ -29,6 +32,86 @@ _NAMING = re.compile(
 _TEMPLATE = "@triton_heuristics.template("
 
 
+@dataclass
+class _Written:
+    """A template's kernel in the job's code: the lines that name its candidate, its body, and the
+    graph nodes of its first call. `more` is the number of further calls, which share the kernel.
+    """
+
+    name: frozenset[str]
+    body: list[str]
+    nodes: set[str]
+    more: int
+
+
+@dataclass
+class _Choices:
+    """The choices for a graph, by the output code `code` of the job, whose templates are `written`.
+    `alone` are the functions that write chosen templates into which the job fused nothing.
+    """
+
+    code: str
+    written: list[_Written]
+    alone: list[Any] = field(default_factory=list)
+
+    def choose(self, candidates: list[Any]) -> list[Any]:
+        """Return the candidate that is in the job's code, as a list: a template's, or else a
+        library's. Raises TargetError if none is.
+        """
+        if len(candidates) < 2:
+            return candidates
+        pairs = self._pair_templates(candidates)
+        pair = self._find_call(pairs)
+        library = None if pair else self._find_library(candidates)
+        if library is not None:
+            return [library]
+        template, kernel = pair or next(iter(pairs), None) or _refuse(candidates)
+        if kernel.body == _read_body(_read_source(template)):
+            self.alone.append(template.make_kernel_render)
+        return [template]
+
+    def _pair_templates(self, candidates: list[Any]) -> list[tuple[Any, _Written]]:
+        """Return the candidates that are in the job's code, with their kernels there."""
+        from torch._inductor.select_algorithm import TritonTemplateCaller
+
+        templates = [each for each in candidates if isinstance(each, TritonTemplateCaller)]
+        named = [(each, _name_candidate(_read_source(each))) for each in templates]
+        return [(each, kernel) for each, name in named for kernel in self.written
+                if kernel.name == name]  # fmt: skip
+
+    def _find_call(self, pairs: list[tuple[Any, _Written]]) -> tuple[Any, _Written] | None:
+        """Return the pair whose kernel was made for the node that is lowered now, or else one whose
+        kernel has a further call.
+        """
+        from torch._inductor.virtualized import V
+
+        node = getattr(V.graph.current_node, "name", "")
+        if own := next((pair for pair in pairs if node in pair[1].nodes), None):
+            return own
+        shared = next((pair for pair in pairs if pair[1].more > 0), None)
+        if shared:
+            shared[1].more -= 1
+        return shared
+
+    def _find_library(self, candidates: list[Any]) -> Any:
+        from torch._inductor.select_algorithm import ExternKernelCaller
+
+        libraries = [each for each in candidates if isinstance(each, ExternKernelCaller)]
+        called = (each for each in libraries if f"{each.choice.call_name()}(" in self.code)
+        return next(called, None)
+
+    def wrap_can_fuse(self, can_fuse: Callable[..., bool]) -> Callable[..., bool]:
+        """Wrap Scheduler.can_fuse: nothing is fused into a template that is alone in the job."""
+
+        def can_fuse_as_there(scheduler: Any, one: Any, two: Any, *more: Any, **named: Any) -> bool:
+            templates = [each.get_template_node() for each in (one, two) if each.is_template()]
+            if any(each.make_kernel_render in self.alone for each in templates):
+                return False
+            return can_fuse(scheduler, one, two, *more, **named)
+
+        return can_fuse_as_there
+
+
 @contextmanager
 def choosing_as_in(code: str) -> Iterator[None]:
     """Within the block, Inductor gets only the candidate that the output code `code` has. Nothing
@@ -37,34 +120,28 @@ def choosing_as_in(code: str) -> Iterator[None]:
     if not code:
         yield
         return
+    from torch._inductor.scheduler import Scheduler
     from torch._inductor.select_algorithm import get_algorithm_selector_cache
 
-    sources = OutputCode.parse(code).triton_sources().values()
-    written = {_name_candidate(source) for source in sources if _TEMPLATE in source}
-
-    def choose(candidates: list[Any]) -> list[Any]:
-        return [_choose(candidates, written, code)] if len(candidates) > 1 else candidates
-
+    choices = _Choices(code, list(_read_templates(OutputCode.parse(code))))
     functions = get_algorithm_selector_cache().preprocessing_fns
-    functions.append(choose)
+    functions.append(choices.choose)
     try:
-        yield
+        with mock.patch.object(Scheduler, "can_fuse", choices.wrap_can_fuse(Scheduler.can_fuse)):
+            yield
     finally:
-        functions.remove(choose)
+        functions.remove(choices.choose)
 
 
-def _choose(candidates: Sequence[Any], written: set[frozenset[str]], code: str) -> Any:
-    """Return the candidate that is in the job's code: a template's, or else a library's. Raises
-    TargetError if none is.
-    """
-    from torch._inductor.select_algorithm import ExternKernelCaller, TritonTemplateCaller
+def _read_templates(output: OutputCode) -> Iterator[_Written]:
+    for each in output.definitions:
+        if _TEMPLATE in each.code:
+            nodes, calls = output.commented_nodes(each), len(output.calls_to(each.name))
+            more = calls - 1 if nodes else calls
+            yield _Written(_name_candidate(each.code), _read_body(each.code), nodes, more)
 
-    for each in candidates:
-        if isinstance(each, TritonTemplateCaller) and _read_name(each) in written:
-            return each
-    for each in candidates:
-        if isinstance(each, ExternKernelCaller) and f"{each.choice.call_name()}(" in code:
-            return each
+
+def _refuse(candidates: list[Any]) -> NoReturn:
     raise TargetError(
         f"the choice among {len(candidates)} candidates, such as {candidates[0].name}",
         "none of those that this PyTorch writes is in the job's code",
@@ -72,9 +149,15 @@ def _choose(candidates: Sequence[Any], written: set[frozenset[str]], code: str) 
     )
 
 
-def _read_name(candidate: Any) -> frozenset[str]:
-    return _name_candidate(Path(candidate.bmreq.module_path).read_text(encoding="utf-8"))
+def _read_source(candidate: Any) -> str:
+    return Path(candidate.bmreq.module_path).read_text(encoding="utf-8")
 
 
 def _name_candidate(source: str) -> frozenset[str]:
     return frozenset(line.strip() for line in _NAMING.findall(source))
+
+
+def _read_body(source: str) -> list[str]:
+    """Return the lines of a kernel below its ``def``, without empty ones."""
+    lines = map(str.rstrip, source.partition("\ndef ")[2].splitlines()[1:])
+    return [line for line in lines if line]
