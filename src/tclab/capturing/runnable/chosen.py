@@ -2,7 +2,8 @@
 place of timing them on the GPU (max-autotune), and fuse what the job fused.
 
 A Triton template's candidate is written out before it is timed. The constants in its text, its
-sizes, warps and stages name the candidate; what is fused into the kernel later adds other lines.
+sizes, warps and stages name the candidate; what is fused into the kernel later adds other lines. In
+another version of PyTorch constants differ, and the candidate with the same tiles is taken.
 Inductor times that, too, so a kernel of the job without such lines gets none here.
 """
 
@@ -29,17 +30,20 @@ SETTINGS = frozenset({
 _NAMING = re.compile(
     r"^(?: +\w+ : tl\.constexpr = .+| +[MNK] = .+|num_(?:stages|warps)=\d+,)$", re.MULTILINE
 )
+# What is timed of a template.
+_TILE = re.compile(r"(?:BLOCK_\w+|GROUP_M) : |[MNK] = |num_")
+_SUFFIX = "# inductor generates a suffix"
 _TEMPLATE = "@triton_heuristics.template("
 
 
 @dataclass
 class _Written:
-    """A template's kernel in the job's code: the lines that name its candidate, its body, and the
+    """A template's kernel in the job's code: the lines that name its candidate, its size, and the
     graph nodes of its first call. `more` is the number of further calls, which share the kernel.
     """
 
     name: frozenset[str]
-    body: list[str]
+    size: tuple[int, int]
     nodes: set[str]
     more: int
 
@@ -66,18 +70,23 @@ class _Choices:
         if library is not None:
             return [library]
         template, kernel = pair or next(iter(pairs), None) or _refuse(candidates)
-        if kernel.body == _read_body(_read_source(template)):
+        if kernel.size == _measure(_read_source(template)):
             self.alone.append(template.make_kernel_render)
         return [template]
 
     def _pair_templates(self, candidates: list[Any]) -> list[tuple[Any, _Written]]:
-        """Return the candidates that are in the job's code, with their kernels there."""
+        """Return the candidates that are in the job's code, with their kernels there; if there are
+        none, those whose tiles are.
+        """
         from torch._inductor.select_algorithm import TritonTemplateCaller
 
         templates = [each for each in candidates if isinstance(each, TritonTemplateCaller)]
         named = [(each, _name_candidate(_read_source(each))) for each in templates]
-        return [(each, kernel) for each, name in named for kernel in self.written
-                if kernel.name == name]  # fmt: skip
+        every = [(each, name, kernel) for each, name in named for kernel in self.written]
+        exact = [(each, kernel) for each, name, kernel in every if kernel.name == name]
+        return exact or [
+            (each, kernel) for each, name, kernel in every if _tile(kernel.name) == _tile(name)
+        ]
 
     def _find_call(self, pairs: list[tuple[Any, _Written]]) -> tuple[Any, _Written] | None:
         """Return the pair whose kernel was made for the node that is lowered now, or else one whose
@@ -96,9 +105,13 @@ class _Choices:
     def _find_library(self, candidates: list[Any]) -> Any:
         from torch._inductor.select_algorithm import ExternKernelCaller
 
-        libraries = [each for each in candidates if isinstance(each, ExternKernelCaller)]
-        called = (each for each in libraries if f"{each.choice.call_name()}(" in self.code)
-        return next(called, None)
+        # extern_kernels.bias_addmm( is extern_kernels.addmm( in later versions
+        for prefix in (".", "_"):
+            for each in candidates:
+                library = isinstance(each, ExternKernelCaller)
+                if library and f"{prefix}{each.choice.name}(" in self.code:
+                    return each
+        return None
 
     def wrap_can_fuse(self, can_fuse: Callable[..., bool]) -> Callable[..., bool]:
         """Wrap Scheduler.can_fuse: nothing is fused into a template that is alone in the job."""
@@ -138,7 +151,7 @@ def _read_templates(output: OutputCode) -> Iterator[_Written]:
         if _TEMPLATE in each.code:
             nodes, calls = output.commented_nodes(each), len(output.calls_to(each.name))
             more = calls - 1 if nodes else calls
-            yield _Written(_name_candidate(each.code), _read_body(each.code), nodes, more)
+            yield _Written(_name_candidate(each.code), _measure(each.code), nodes, more)
 
 
 def _refuse(candidates: list[Any]) -> NoReturn:
@@ -157,7 +170,13 @@ def _name_candidate(source: str) -> frozenset[str]:
     return frozenset(line.strip() for line in _NAMING.findall(source))
 
 
-def _read_body(source: str) -> list[str]:
-    """Return the lines of a kernel below its ``def``, without empty ones."""
-    lines = map(str.rstrip, source.partition("\ndef ")[2].splitlines()[1:])
-    return [line for line in lines if line]
+def _tile(name: frozenset[str]) -> frozenset[str]:
+    return frozenset(line for line in name if _TILE.match(line))
+
+
+def _measure(source: str) -> tuple[int, int]:
+    """Return the number of loads and that of lines behind the template's own: what is fused into a
+    kernel adds to them.
+    """
+    _, _, suffix = source.partition(_SUFFIX)
+    return source.count("tl.load("), sum(map(bool, map(str.strip, suffix.splitlines())))

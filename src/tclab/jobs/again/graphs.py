@@ -40,6 +40,12 @@ _PART = re.compile(
 )
 #: How that begins if products of float32 may be rounded to TF32; before PyTorch 2.9 with True.
 _ROUNDED = ("('tf32'", "(True")
+#     ALLOW_TF32 : tl.constexpr = True
+#     FLOAT32_PRECISION : tl.constexpr = 'tf32'
+_IN_CODE = re.compile(
+    r"^    (?:ALLOW_TF32 : tl\.constexpr = True|FLOAT32_PRECISION : tl\.constexpr = 'tf32')$",
+    re.MULTILINE,
+)
 _NUMBER = re.compile(r"\d+")
 # torch._inductor.config.max_autotune_gemm = True
 _TIMED = re.compile(
@@ -142,7 +148,8 @@ def _read_graph(group: Mapping[str, Event[Any]], ranges: Mapping[str, str]) -> T
         symbols={match["name"]: match["size"] for match in _SIZE.finditer(printed)},
         ranges=ranges,
         threads=int(threads),
-        tf32=asked.get("cuda_matmul_settings", "").startswith(_ROUNDED),
+        tf32=asked.get("cuda_matmul_settings", "").startswith(_ROUNDED)
+        or bool(_IN_CODE.search(code)),
         chosen=code if on_gpu and _TIMED.search(text) else "",
     )
     version = match[1] if (match := _VERSION.search(text)) else ""
