@@ -191,7 +191,7 @@ def test_what_another_pytorch_writes_is_said_by_cause(graphs: list[TracedGraph])
     found = upgraded_graph(graphs[0], {"code": code})
     rows, causes = (table.rows for table in upgraded.tabulate([found]))
     ((*_, moves, what),) = rows
-    assert (moves, what) == ("not known", "not known")
+    assert (moves, what) == ("not known", "kernels (not known)")
     assert [row[:3] for row in causes] == [(1, "not known", "not known")]
 
 

@@ -141,8 +141,14 @@ def _count_kernels(snapshot: Snapshot) -> int | None:
 
 
 def _describe(graph: UpgradedGraph) -> str:
-    """Return why a graph is not compared, or the causes and the parts in which it differs."""
+    """Return why a graph is not compared, or the parts that differ, with the cause that can change
+    results the most.
+    """
     if graph.failure:
         return graph.failure
     parts = dict.fromkeys(c.part for c in graph.comparison.changes if c.part != "kernels")
-    return "; ".join([*(each.form.title for each in graph.causes), *parts]) or "nothing"
+    if graph.causes:
+        worst = graph.causes[0].form
+        kernels = f"kernels ({worst.title})" if worst.can_move_numbers else "kernels"
+        parts = {kernels: None, **parts}
+    return ", ".join(parts) or "nothing"
