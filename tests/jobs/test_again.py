@@ -8,8 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from tclab.capturing.trace.records import read_log
+from tclab.cli.open import open_command
 from tclab.errors import BadRequest
 from tclab.jobs import inputs, open_job
 from tclab.jobs.again import running, upgraded
@@ -17,6 +19,7 @@ from tclab.jobs.again.graphs import RECORDS, TracedGraph, find_graphs
 from tclab.jobs.again.verdicts import DIFFERS, SAME, compare_codes
 from tclab.model import Job, JobReplay
 from tclab.render.job import page, replays
+from tclab.upgrade import environments
 from tests.jobs.job_files import run
 
 pytest.importorskip("torch")
@@ -172,10 +175,20 @@ def test_another_version_is_named(graphs: list[TracedGraph]) -> None:
 def test_the_same_pytorch_makes_the_same_of_a_job(trace: Path) -> None:
     job = open_job([trace], replay=(), upgrade=sys.executable)
     (table,) = job.upgrade
-    assert {row[-2:] for row in table.rows} == {("no", "nothing")}
-    assert len(table.rows) == 4 and all(row[2] for row in table.rows)
+    assert {row[2:4] for row in table.rows} == {("no", "nothing")}
+    assert len(table.rows) == 4 and all(row[4] == row[5] != 0 for row in table.rows)
     assert 'id="upgrade"' in page.html(job) and "graph by graph" in page.text(job)
     assert Job.from_json(job.to_json()).upgrade == job.upgrade
+
+
+def test_the_pytorch_to_compare_with_is_another_one(trace: Path) -> None:
+    own = environments.find_torch_version(sys.executable)
+    for words, cause in (
+        ((), "names a PyTorch to compile again with"),
+        (("--replay",), "that is the PyTorch that compiles the graphs again"),
+    ):
+        result = CliRunner().invoke(open_command, [str(trace), *words, "--to", own])
+        assert result.exit_code == 2 and cause in " ".join(result.output.split())
 
 
 def upgraded_graph(graph: TracedGraph, after: dict[str, str]) -> upgraded.UpgradedGraph:
@@ -190,7 +203,7 @@ def test_what_another_pytorch_writes_is_said_by_cause(graphs: list[TracedGraph])
     assert code != graphs[0].code
     found = upgraded_graph(graphs[0], {"code": code})
     rows, causes = (table.rows for table in upgraded.tabulate([found]))
-    ((*_, moves, what),) = rows
+    ((_, _, moves, what, *_),) = rows
     assert (moves, what) == ("not known", "kernels (not known)")
     assert [row[:3] for row in causes] == [(1, "not known", "not known")]
 
@@ -199,13 +212,13 @@ def test_another_library_call_is_said(graphs: list[TracedGraph]) -> None:
     code = graphs[0].code.replace("extern_kernels.mm(", "extern_kernels.bmm(")
     assert code != graphs[0].code
     rows, changes = (t.rows for t in upgraded.tabulate([upgraded_graph(graphs[0], {"code": code})]))
-    assert rows[0][-2:] == ("not known", "library calls")
+    assert rows[0][2:4] == ("not known", "library calls")
     assert {row[0] for row in changes} == {"library calls"}
 
 
 def test_what_another_pytorch_does_not_compile_is_not_compared(graphs: list[TracedGraph]) -> None:
     (table,) = upgraded.tabulate([upgraded_graph(graphs[0], {"cause": "no such setting"})])
-    ((*_, moves, what),) = table.rows
+    ((_, _, moves, what, *_),) = table.rows
     assert moves is None and what == "not compiled by PyTorch 2.2.0: no such setting"
 
 

@@ -115,16 +115,15 @@ def tabulate(graphs: Sequence[UpgradedGraph]) -> Iterator[Table]:
     )
     names = " to ".join(sides)
     rows = [
-        (each.title, each.direction, *map(_count_kernels, each.snapshots),
-         None if each.failure else each.moves_numbers, _describe(each))
+        (each.title, each.direction, None if each.failure else each.moves_numbers,
+         _describe(each), *map(_count_kernels, each.snapshots))
         for each in graphs
     ]  # fmt: skip
     caption = _CAPTION + _CHOSEN * any(each.chosen for each in graphs)
-    columns = ("graph", "direction", *(f"kernels, {side}" for side in sides), "moves numbers",
-               "what differs")  # fmt: skip
-    yield Table(
-        f"PyTorch {names}, graph by graph", "upgrade", columns, tuple(rows), (), (), caption
-    )
+    columns = ("graph", "direction", "moves numbers", "what differs",
+               *(f"kernels, {side}" for side in sides))  # fmt: skip
+    title = f"PyTorch {names}, graph by graph"
+    yield Table(title, "upgrade", columns, tuple(rows), caption=caption)
     causes = join_causes(cause for each in graphs for cause in each.causes)
     described = [tuple(describe_cause(each).values()) for each in causes]
     if described:
