@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
+from tclab.capturing.trace.events import Event, Trace
 from tclab.capturing.trace.records import read_log
 from tclab.jobs import inputs
 from tclab.jobs.again import running
@@ -80,6 +82,24 @@ def test_the_chosen_candidates_are_compiled_again(graph: TracedGraph) -> None:
     assert not replayed.cause, replayed.cause
     assert len(replayed.kernels) == 5
     assert {each.verdict for each in replayed.kernels} == {SAME}, replayed.kernels
+
+
+@pytest.mark.parametrize(
+    ("settings", "rounded"),
+    [
+        ("('tf32', True, True)", True),
+        ("('ieee', True, True)", False),
+        ("(True, True, True)", True),
+        ("(False, True, True)", False),
+    ],
+)
+def test_the_rounding_of_products_is_that_of_the_caches_key(settings: str, rounded: bool) -> None:
+    """As a job on an H200 printed it, and as PyTorch printed it before 2.9."""
+    part = f"[advjbafu6vqrt75pa2wjacraohoqku4tdriteskwaj6n4nbpmua] cuda_matmul_settings: {settings}"
+    names = "fx_graph_runnable", "fx_graph_cache_miss", "inductor_output_code"
+    payloads = "", json.dumps({"components": [part]}), "x = 1"
+    (found,) = find_graphs(Trace([Event(n, {}, text, "0/0") for n, text in zip(names, payloads)]))
+    assert found.question.tf32 == rounded
 
 
 def test_what_no_candidate_is_like_is_refused(graph: TracedGraph) -> None:
