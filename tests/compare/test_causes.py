@@ -166,6 +166,34 @@ def test_a_hint_for_the_cache_moves_no_number() -> None:
     assert (found.form.name, found.form.numbers) == ("a hint for the cache, what to drop", "no")
 
 
+_PRODUCT = """\
+def kernel(ptr_0, ptr_1):
+    ALLOW_TF32: tl.constexpr = True
+    EVEN: tl.constexpr = True
+    acc = tl.zeros((16, 16), dtype=tl.float32)
+    for k in range(0, 4):
+        a = tl.load(ptr_0 + k)
+        if EVEN:
+            a = a + 1
+        acc += tl.dot(a, a, allow_tf32=ALLOW_TF32)
+    tl.store(ptr_1 + 0, acc)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("ALLOW_TF32", "a product that may be rounded to TF32, and one that may not"),
+        ("EVEN", "not known"),
+    ],
+)
+def test_a_constant_that_a_statement_reads_is_compared(name: str, form: str) -> None:
+    """In a sum that is added up, and in a test."""
+    new = _PRODUCT.replace(f"{name}: tl.constexpr = True", f"{name}: tl.constexpr = False")
+    (found,) = grouped(kernel(_PRODUCT), kernel(new)).values()
+    assert (found.form.name, found.form.numbers) == (form, forms.UNKNOWN)
+
+
 def test_values_in_another_order_are_the_same_operations() -> None:
     text = "def kernel(ptr_0, ptr_1, ptr_2):\n    tmp_0 = tl.load(ptr_0 + {})\n"
     text += "    tmp_1 = tl.load(ptr_1 + {})\n    tl.store(ptr_2 + x, {})\n"

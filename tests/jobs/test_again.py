@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from tclab.capturing.trace.records import read_log
+from tclab.cli.open import open_command
 from tclab.errors import BadRequest
 from tclab.jobs import inputs, open_job
-from tclab.jobs.again import running
+from tclab.jobs.again import running, upgraded
 from tclab.jobs.again.graphs import RECORDS, TracedGraph, find_graphs
 from tclab.jobs.again.verdicts import DIFFERS, SAME, compare_codes
 from tclab.model import Job, JobReplay
 from tclab.render.job import page, replays
+from tclab.upgrade import environments
 from tests.jobs.job_files import run
 
 pytest.importorskip("torch")
@@ -166,6 +170,56 @@ def test_another_version_is_named(graphs: list[TracedGraph]) -> None:
     assert replayed.kernels
     assert all("instead of 2.9" in each for each in verdicts(replayed))
     assert "instead of 2.9" in str(replays.table([replayed]).rows)
+
+
+def test_the_same_pytorch_makes_the_same_of_a_job(trace: Path) -> None:
+    job = open_job([trace], replay=(), upgrade=sys.executable)
+    (table,) = job.upgrade
+    assert {row[2:4] for row in table.rows} == {("no", "nothing")}
+    assert len(table.rows) == 4 and all(row[4] == row[5] != 0 for row in table.rows)
+    assert 'id="upgrade"' in page.html(job) and "graph by graph" in page.text(job)
+    assert Job.from_json(job.to_json()).upgrade == job.upgrade
+
+
+def test_the_pytorch_to_compare_with_is_another_one(trace: Path) -> None:
+    own = environments.find_torch_version(sys.executable)
+    for words, cause in (
+        ((), "names a PyTorch to compile again with"),
+        (("--replay",), "that is the PyTorch that compiles the graphs again"),
+    ):
+        result = CliRunner().invoke(open_command, [str(trace), *words, "--to", own])
+        assert result.exit_code == 2 and cause in " ".join(result.output.split())
+
+
+def upgraded_graph(graph: TracedGraph, after: dict[str, str]) -> upgraded.UpgradedGraph:
+    sides = {"code": graph.code, "torch": "2.1.0+cu1"}, {"torch": "2.2.0", **after}
+    shots = (upgraded._take_snapshot(graph, sides[0]), upgraded._take_snapshot(graph, sides[1]))
+    return upgraded.UpgradedGraph(graph.compile_id, graph.direction, *sides, shots)
+
+
+def test_what_another_pytorch_writes_is_said_by_cause(graphs: list[TracedGraph]) -> None:
+    """A planted difference has a row among the causes, and moves numbers as far as is known."""
+    code = graphs[0].code.replace("libdevice.exp(", "libdevice.exp2(", 1)
+    assert code != graphs[0].code
+    found = upgraded_graph(graphs[0], {"code": code})
+    rows, causes = (table.rows for table in upgraded.tabulate([found]))
+    ((_, _, moves, what, *_),) = rows
+    assert (moves, what) == ("not known", "kernels (not known)")
+    assert [row[:3] for row in causes] == [(1, "not known", "not known")]
+
+
+def test_another_library_call_is_said(graphs: list[TracedGraph]) -> None:
+    code = graphs[0].code.replace("extern_kernels.mm(", "extern_kernels.bmm(")
+    assert code != graphs[0].code
+    rows, changes = (t.rows for t in upgraded.tabulate([upgraded_graph(graphs[0], {"code": code})]))
+    assert rows[0][2:4] == ("not known", "library calls")
+    assert {row[0] for row in changes} == {"library calls"}
+
+
+def test_what_another_pytorch_does_not_compile_is_not_compared(graphs: list[TracedGraph]) -> None:
+    (table,) = upgraded.tabulate([upgraded_graph(graphs[0], {"cause": "no such setting"})])
+    ((_, _, moves, what, *_),) = table.rows
+    assert moves is None and what == "not compiled by PyTorch 2.2.0: no such setting"
 
 
 def test_only_the_graphs_that_are_asked_for(trace: Path) -> None:

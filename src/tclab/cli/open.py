@@ -66,10 +66,17 @@ class _WithCommand(click.Command):
               "their stages down to instructions. May be given several times.")  # fmt: skip
 @click.option(
     "--python",
-    default=sys.executable,
+    "pythons",
+    multiple=True,
     metavar="PATH",
-    hidden=False,
-    help="With --replay: the Python whose PyTorch compiles; best the job's version.",
+    help="With --replay: the Python whose PyTorch compiles; best the job's version. With --to, "
+    "another one may have that PyTorch.",
+)
+@click.option(
+    "--to",
+    metavar="PYTORCH",
+    help="With --replay: compare what this PyTorch makes of the graphs, said as for tclab upgrade: "
+    "2.15.0. Where no --python has it, it gets an environment in your cache.",
 )
 @click.option("--open", "open_", is_flag=True, help="Show the page in a browser.")
 @click.pass_context
@@ -81,7 +88,8 @@ def open_command(
     kernels: tuple[str, ...],
     replay: bool,
     graphs: tuple[str, ...],
-    python: str,
+    pythons: tuple[str, ...],
+    to: str | None,
     open_: bool,
 ) -> None:
     """Read what a real run left behind: folders of TORCH_TRACE, their logs, profiles that PyTorch
@@ -102,6 +110,7 @@ def open_command(
       tclab open run1/ run2/                     why the second one missed the cache
       tclab open traces/ profile.json --stages triton_red_fused_3 -o page.html
       tclab open traces/ --replay                is what comes out what ran?
+      tclab open traces/ --replay --to 2.15.0    what the next PyTorch makes of it
     """
     if open_ and output is None:
         first = paths[0].resolve().name.partition(".")[0] if paths else ""
@@ -126,8 +135,11 @@ def open_command(
         wanted = {"snapshots": format_ == "json", "stages": format_ == "html"}
         if graphs and not replay:
             raise BadRequest("--graph", "names a graph to compile again", "add --replay")
+        if to and not replay:
+            raise BadRequest("--to", "names a PyTorch to compile again with", "add --replay")
         again = graphs if replay else None
-        job = open_job(paths, **wanted, kernels=kernels, replay=again, python=python)
+        python, other = _choose_pythons(pythons, to)
+        job = open_job(paths, **wanted, kernels=kernels, replay=again, python=python, upgrade=other)
     except _NothingWritten as problem:
         terminal.print_error(problem)
         context.exit(status)
@@ -145,6 +157,27 @@ def open_command(
 
         webbrowser.open(output.resolve().as_uri())
     context.exit(status)
+
+
+def _choose_pythons(pythons: Sequence[str], to: str | None) -> tuple[str, str]:
+    """Return the Python that compiles graphs again, and the one with the PyTorch `to`; '' without
+    it. Raises BadRequest if both are the same.
+    """
+    if not to:
+        return (*pythons, sys.executable)[0], ""
+    from tclab.cli.explaining import steps  # with what they import: most jobs lack it
+    from tclab.cli.upgrade import find_python
+    from tclab.upgrade import environments
+
+    named = {environments.find_torch_version(python): python for python in pythons}
+    build = environments.parse_build("--to", to)
+    with steps.display_steps() as on_step:
+        _, other = find_python(build, named, environments.EnvironmentMaker(), on_step)
+    first = next((python for python in pythons if python != other), sys.executable)
+    if first == other:
+        step = "name the job's with --python PATH"
+        raise BadRequest(f"--to {to}", "that is the PyTorch that compiles the graphs again", step)
+    return first, other
 
 
 @contextmanager

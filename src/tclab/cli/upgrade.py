@@ -163,7 +163,7 @@ def _compare_all(*, specs: tuple[str, ...], listed: Sequence[str] | None, to: st
     path = output_file.require_writable(output) if output else None
     maker = EnvironmentMaker(packages, index)
     with steps.display_steps() as on_step:
-        sides = [_find_python(build, named, maker, on_step) for build in builds]
+        sides = [find_python(build, named, maker, on_step) for build in builds]
         found = [_compare_one(spec, sides, request, seconds, rounds, on_step) for spec in every]
     shown = [each for each in found if each.is_worse or not only_worse]
     output_file.write_text((page.render_page if format_ == "html" else page.to_json)(shown), path)
@@ -205,7 +205,7 @@ def _choose_builds(
     return before, after
 
 
-def _find_python(
+def find_python(
     build: Build, pythons: dict[str, str], maker: EnvironmentMaker, on_step: OnStep
 ) -> tuple[str, str]:
     """Return the version of a build of PyTorch, and a Python that has this build: one given by

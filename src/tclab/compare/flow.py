@@ -97,6 +97,10 @@ class Flow:
             yield from self._read_assignment(statement.targets[0], self._read(statement.value))
         elif isinstance(statement, ast.AnnAssign) and statement.value:  # R0_BLOCK: tl.constexpr = 8
             yield from self._read_assignment(statement.target, self._read(statement.value))
+        elif isinstance(statement, ast.AugAssign):  # acc += tl.dot(a, b, allow_tf32=ALLOW_TF32)
+            before = ast.copy_location(ast.Name(ast.unparse(statement.target)), statement)
+            value = self._read(ast.BinOp(before, statement.op, statement.value))
+            yield from self._read_assignment(statement.target, value)
         elif isinstance(statement, ast.For):
             yield f"for {ast.unparse(statement.target)}", (self._read(statement.iter),)
             yield from chain.from_iterable(map(self._read_statement, statement.body))
@@ -105,8 +109,10 @@ class Flow:
             node = self._read(statement.value)
             if self.nodes[node][0].name != NOTHING:
                 yield "do", (node,)
-        else:
-            yield ast.unparse(statement), ()
+        else:  # its text, and what its names are
+            names = [each for each in ast.walk(statement) if isinstance(each, ast.Name)]
+            read = [each for each in names if isinstance(each.ctx, ast.Load)]
+            yield ast.unparse(statement), tuple(map(self._read, read))
 
     def _read_assignment(self, target: ast.expr, value: int) -> Iterator[Effect]:
         if isinstance(target, ast.Tuple):

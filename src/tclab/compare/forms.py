@@ -69,6 +69,8 @@ FORMS = (
          note="Triton makes it float32 before it divides"),
     Form("a product and a sum, and `tl.fma`", rules.expand_fma, LAST_BITS,
          note="it is rounded once, not twice, where Triton has not joined the two already"),
+    Form("a product that may be rounded to TF32, and one that may not", rules.drop_tf32, UNKNOWN,
+         note="products of float32 are rounded, and no others"),
     Form("`max2` and `fmax2` in the online softmax",
          rules.undo_newer_calls(OlderCall("fmax2", "triton_helpers.max2", 2)), NAN,
          note="with fmax2 the maximum of a row does not become NaN where one element is NaN"),

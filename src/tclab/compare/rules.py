@@ -92,11 +92,24 @@ def drop_barrier(flow: Flow, operation: Operation, operands: tuple[int, ...]) ->
 
 def drop_eviction_hint(flow: Flow, operation: Operation, operands: tuple[int, ...]) -> int | None:
     """Remove the hint from ``tl.load(…, eviction_policy='evict_first')``."""
+    named = operation.name in (LOAD, STORE)
+    return _drop_word(flow, operation, operands, "eviction_policy") if named else None
+
+
+def drop_tf32(flow: Flow, operation: Operation, operands: tuple[int, ...]) -> int | None:
+    """Remove the permission from ``tl.dot(a, b, allow_tf32=True)``."""
+    named = operation.name == "tl.dot"
+    return _drop_word(flow, operation, operands, "allow_tf32") if named else None
+
+
+def _drop_word(
+    flow: Flow, operation: Operation, operands: tuple[int, ...], word: str
+) -> int | None:
     words = operation.words
-    if operation.name not in (LOAD, STORE) or "eviction_policy" not in words:
+    if word not in words:
         return None
-    at = len(operands) - len(words) + words.index("eviction_policy")
-    rest = tuple(word for word in words if word != "eviction_policy")
+    at = len(operands) - len(words) + words.index(word)
+    rest = tuple(each for each in words if each != word)
     return flow.make(operation._replace(words=rest), *operands[:at], *operands[at + 1 :])
 
 

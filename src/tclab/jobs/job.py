@@ -67,13 +67,15 @@ def open_job(
     kernels: Sequence[str] = (),
     replay: Sequence[str] | None = None,
     python: str = sys.executable,
+    upgrade: str = "",
 ) -> Job:
     """Return the job whose traces and profiles are at `paths`: folders, files, compressed files and
     archives. With `snapshots`, each process has a snapshot; with `stages`, the job has the stages
     of its compiles. Triton kernels with one of the texts `kernels` in their name are compiled down
     to instructions, which takes minutes. With `replay`, the graphs of these compiles, or all of
-    them, are compiled again by the PyTorch of `python`. Raises BadRequest for a path with neither a
-    trace nor a profile, and for kernels and graphs that cannot be compiled.
+    them, are compiled again by the PyTorch of `python`; with the Python `upgrade`, by its PyTorch,
+    too, and the job has tables of what differs. Raises BadRequest for a path with neither a trace
+    nor a profile, and for kernels and graphs that cannot be compiled.
     """
     read = _InputsRead(snapshots=snapshots, stages=stages, kernels=kernels, replay=replay)
     same_name = Counter(path.name for path in paths)
@@ -88,7 +90,7 @@ def open_job(
         if len(read.processes) + len(read.profiles) == before:
             raise inputs.no_trace(path)
         read.folders.append(read.processes[first:])
-    return _build_job(read, ", ".join(path.name or str(path) for path in paths), python)
+    return _build_job(read, ", ".join(path.name or str(path) for path in paths), python, upgrade)
 
 
 def _read_input(file: inputs.Input, name: str, read: _InputsRead) -> None:
@@ -125,17 +127,21 @@ def _read_variables(log: Log) -> Iterator[tuple[str, str]]:
             yield match[1], match[2]
 
 
-def _build_job(read: _InputsRead, title: str, python: str) -> Job:
+def _build_job(read: _InputsRead, title: str, python: str, upgrade: str) -> Job:
     in_order = shorten_names(sorted(read.processes, key=_rank_key))
     processes = explain_misses(in_order)
     profiles = tuple(read_kernels(profile, processes) for profile in read.profiles)
     job = Job(title, processes, profiles, remarks=tuple(_remarks(read, processes, profiles)))
     job = _add_machine_code(job, read) if read.kernels else job
     if read.replay is not None:
-        from tclab.jobs.again.wanted import replay_all  # with what it imports: most jobs lack it
+        # these are imported when they are asked for: most jobs are only read
+        from tclab.jobs.again import running, upgraded, wanted
 
-        again = replay_all(in_order, read.replay, python, stages=read.stages)
-        job = replace(job, replays=tuple(again))
+        graphs = wanted.choose_graphs(in_order, read.replay, stages=read.stages)
+        job = replace(job, replays=tuple(running.replay_graphs(graphs, python=python)))
+        if upgrade:
+            found = upgraded.compare_graphs(graphs, python, upgrade)
+            job = replace(job, upgrade=tuple(upgraded.tabulate(found)))
     job = replace(job, findings=find_in_job(job, tuple(_describe_differences(processes))))
     job = replace(job, processes=tuple(map(_clean_guards, processes)))
     of_processes = zip(processes, (each.stages for each in in_order))

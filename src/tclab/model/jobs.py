@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from tclab.model.artifacts import Chain, Listing, SourceLine
+from tclab.model.artifacts import Chain, Listing, SourceLine, Table
 from tclab.model.codec import kind, read_json, write_json
 from tclab.model.compiles import Breaks, Guards, Recompiles
 from tclab.model.findings import Finding
@@ -284,7 +284,8 @@ class Job:
     """A job that was read from the place `title`. `findings` are sorted by cost, the highest first;
     `remarks` say what could not be read and what was assumed. `stages` are the stages of its
     compiles, and `machine_code` those of kernels from their source down to instructions; `replays`
-    are its graphs compiled again. The three are empty unless they were asked for.
+    are its graphs compiled again, and `upgrade` says what another PyTorch makes of them. The four
+    are empty unless they were asked for.
     """
 
     kind: ClassVar[str]
@@ -296,6 +297,7 @@ class Job:
     stages: tuple[JobStages, ...] = ()
     machine_code: tuple[Chain, ...] = ()
     replays: tuple[JobReplay, ...] = ()
+    upgrade: tuple[Table, ...] = ()
 
     def to_json(self) -> str:
         """Return the job as one JSON object, which `from_json` reads."""

@@ -123,14 +123,20 @@ class OutputCode:
         """
         names = {name for call in calls for name in self.kernel_nodes.get(self._handle(call), ())}
         if not names and definition:
-            comment_lines = self.comment_above(definition.line)
-            names = {m[1] for text in comment_lines if (m := _FRAGMENT.match(text))}
+            names = self.commented_nodes(definition)
         positions = sorted(
             self._node_positions[name] for name in names if name in self._node_positions
         )
         return (
             [self.graph.nodes[position] for position in positions] if self.graph is not None else []
         )
+
+    def commented_nodes(self, definition: Definition) -> set[str]:
+        """Return the names of the nodes in the comment above the definition of a kernel: those of
+        the first call, if several calls share the kernel.
+        """
+        above = self.comment_above(definition.line)
+        return {match[1] for text in above if (match := _FRAGMENT.match(text))}
 
     @cached_property
     def _node_positions(self) -> dict[str, int]:

@@ -52,6 +52,7 @@ def compile_again(question: Question) -> CompiledAgain:
         stages.observing(question.stages) as trace,
         _compiling(target, question, wrappers),
         torch._inductor.config.patch(settings),
+        _rounding(question.tf32),
         chosen.choosing_as_in(question.chosen),
         _joining(runnable.groups),
         registering(runnable.kernels, runnable.graph.launches(), building.convert_constant),
@@ -81,6 +82,17 @@ def _compiling(target: Target | None, question: Question, wrappers: Wrappers) ->
             stack.enter_context(inductor.patching_settings(question.is_backward))
             torch.set_num_threads(question.threads)
         yield
+
+
+@contextmanager
+def _rounding(tf32: bool) -> Iterator[None]:
+    """In the block, products of float32 may be rounded to TF32, or are not."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high" if tf32 else "highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 @contextmanager

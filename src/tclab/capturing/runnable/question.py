@@ -21,6 +21,7 @@ class Question:
     `visible` is the number of results that the function itself returns, whose strides are kept;
     None for all of them. `threads` is the number of threads for which C++ is written. `chosen` is
     the job's output code if the job timed candidates on its GPU: it has those that were chosen.
+    `tf32` says whether products of float32 may be rounded to TF32.
     `stages` is '' if only the code is asked for.
     """
 
@@ -36,6 +37,7 @@ class Question:
     ranges: Mapping[str, str] = field(default_factory=dict)
     threads: int = 1
     chosen: str = ""
+    tf32: bool = False
     stages: str = ""
 
     def to_json(self) -> str:

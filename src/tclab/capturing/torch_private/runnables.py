@@ -23,6 +23,8 @@ NAMES = (
     Private("torch._inductor.select_algorithm", "get_algorithm_selector_cache", "its candidates"),
     Private("torch._inductor.select_algorithm", "TritonTemplateCaller", "a template's candidate"),
     Private("torch._inductor.select_algorithm", "ExternKernelCaller", "a library's candidate"),
+    Private("torch._inductor.scheduler", "Scheduler.can_fuse", "what the job fused"),
+    Private("torch._inductor.virtualized", "V.graph", "the node that is lowered"),
     # user_kernels
     Private(
         "torch._higher_order_ops.triton_kernel_wrap",

@@ -33,7 +33,19 @@ _INPUTS = re.compile(r"^ +def forward\(self, (?P<names>[^)]*)\)", re.MULTILINE)
 # #pragma omp parallel num_threads(8)
 _THREADS = re.compile(r"num_threads\((\d{1,4})\)")
 # [cev5uo2] fx_kwargs[is_backward]: True
-_PART = re.compile(r"\[\w+\] (?P<group>\w+)\[(?P<name>[\w.]+)\]: (?P<value>.*)", re.DOTALL)
+# [advjbaf] cuda_matmul_settings: ('tf32', True, True)
+_PART = re.compile(
+    r"\[\w+\] (?:fx_kwargs\[(?P<name>\w+)\]|(?P<rounding>cuda_matmul_settings)): (?P<value>.*)",
+    re.DOTALL,
+)
+#: How that begins if products of float32 may be rounded to TF32; before PyTorch 2.9 with True.
+_ROUNDED = ("('tf32'", "(True")
+#     ALLOW_TF32 : tl.constexpr = True
+#     FLOAT32_PRECISION : tl.constexpr = 'tf32'
+_IN_CODE = re.compile(
+    r"^    (?:ALLOW_TF32 : tl\.constexpr = True|FLOAT32_PRECISION : tl\.constexpr = 'tf32')$",
+    re.MULTILINE,
+)
 _NUMBER = re.compile(r"\d+")
 # torch._inductor.config.max_autotune_gemm = True
 _TIMED = re.compile(
@@ -136,6 +148,8 @@ def _read_graph(group: Mapping[str, Event[Any]], ranges: Mapping[str, str]) -> T
         symbols={match["name"]: match["size"] for match in _SIZE.finditer(printed)},
         ranges=ranges,
         threads=int(threads),
+        tf32=asked.get("cuda_matmul_settings", "").startswith(_ROUNDED)
+        or bool(_IN_CODE.search(code)),
         chosen=code if on_gpu and _TIMED.search(text) else "",
     )
     version = match[1] if (match := _VERSION.search(text)) else ""
@@ -154,6 +168,5 @@ def _read_key(group: Mapping[str, Event[Any]]) -> Iterator[tuple[str, str]]:
     (answer,) = read_cache_events(Trace([group["answer"]]))
     components = answer.data.get("components")
     for component in components if isinstance(components, list) else ():
-        match = _PART.match(str(component))
-        if match and match["group"] == "fx_kwargs":
-            yield match["name"], match["value"]
+        if match := _PART.match(str(component)):
+            yield match["name"] or match["rounding"], match["value"]

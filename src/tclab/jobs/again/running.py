@@ -40,8 +40,18 @@ def replay_graphs(
     graphs: Iterable[tuple[str, TracedGraph]], *, python: str = sys.executable
 ) -> Iterator[JobReplay]:
     """Yield what became of each graph, given with the name of its process, when PyTorch of `python`
-    compiled it again. Equal graphs, such as those of several ranks, are compiled once; the code of
-    a graph is kept for the next time.
+    compiled it again.
+    """
+    for process, graph, answer in answer_graphs(graphs, python=python):
+        yield _judge(graph, process, answer)
+
+
+def answer_graphs(
+    graphs: Iterable[tuple[str, TracedGraph]], *, python: str = sys.executable
+) -> Iterator[tuple[str, TracedGraph, Mapping[str, Any]]]:
+    """Yield each graph, given with the name of its process, and what PyTorch of `python` answered:
+    the key `code`, or the `cause` why there is none. Equal graphs, such as those of several ranks,
+    are compiled once; the code of a graph is kept for the next time.
     """
     listed = [*graphs]
     questions = dict.fromkeys(each.question.to_json() for _, each in listed if not each.refusal)
@@ -55,7 +65,7 @@ def replay_graphs(
                 asked, answer = next(answers)
                 results.keep(asked, answer)
                 known[asked] = {**answer}
-            yield _judge(graph, process, {"cause": graph.refusal, **known.get(question, {})})
+            yield process, graph, {"cause": graph.refusal, **known.get(question, {})}
     results.limit()
 
 
@@ -87,8 +97,6 @@ def _ask(
 
 def _judge(graph: TracedGraph, process: str, answer: Mapping[str, Any]) -> JobReplay:
     code, torch = answer.get("code"), str(answer.get("torch") or "")
-    cause = "" if code else str(answer.get("cause") or "Inductor wrote no code for it")
-    place = str(answer.get("place") or "")
     return JobReplay(
         process=process,
         compile_id=graph.compile_id,
@@ -99,12 +107,21 @@ def _judge(graph: TracedGraph, process: str, answer: Mapping[str, Any]) -> JobRe
         kernels=_name_versions(compare_codes(graph.code, str(code)), graph.torch, torch)
         if code
         else (),
-        cause=f"{place}: {cause}" if place and cause else cause,
+        cause=explain_failure(answer),
         seconds=float(answer.get("seconds") or 0.0),
         kept=bool(answer.get("kept")),
         chain=link_to_lines(answer.get("chain"), graph),
         lacking=str(answer.get("lacking") or ""),
     )
+
+
+def explain_failure(answer: Mapping[str, Any]) -> str:
+    """Return why an answer has no code, or '' if it has."""
+    if answer.get("code"):
+        return ""
+    place, cause = str(answer.get("place") or ""), str(answer.get("cause") or "")
+    cause = cause or "Inductor wrote no code for it"
+    return f"{place}: {cause}" if place else cause
 
 
 def _name_versions(

@@ -1,25 +1,24 @@
-"""Compile the graphs of a job's processes again, those that were asked for."""
+"""Choose the graphs of a job's processes that are compiled again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tclab.capturing.runnable.question import KERNELS, MACHINE
 from tclab.errors import BadRequest
-from tclab.jobs.again.running import replay_graphs
+from tclab.jobs.again.graphs import TracedGraph
 from tclab.jobs.child import require_compiler
 from tclab.jobs.process import ReadProcess
-from tclab.model import JobReplay
 
 
-def replay_all(
-    processes: Sequence[ReadProcess], wanted: Sequence[str], python: str, *, stages: bool = False
-) -> Iterator[JobReplay]:
-    """Yield what became of each graph whose compile has one of the ids `wanted`, or of each graph
-    if there are none. With `stages`, each has its stages; those of a graph that was named go down
-    to the instructions, which takes a second or more a kernel. Raises BadRequest if there is no
-    such graph, or if PyTorch is not installed.
+def choose_graphs(
+    processes: Sequence[ReadProcess], wanted: Sequence[str], *, stages: bool = False
+) -> list[tuple[str, TracedGraph]]:
+    """Return each graph whose compile has one of the ids `wanted`, or each graph if there are none,
+    with the name of its process. With `stages`, each has its stages; those of a graph that was
+    named go down to the instructions, which takes a second or more a kernel. Raises BadRequest if
+    there is no such graph, or if PyTorch is not installed.
     """
     place = f"--replay {' '.join(wanted)}".strip()
     require_compiler(place, "--replay")
@@ -31,10 +30,9 @@ def replay_all(
         step = f"the traces have {', '.join(dict.fromkeys(ids))}"
         raise BadRequest(place, f"no graph of Inductor's in the compile {unknown[0]}", step)
     asked = (MACHINE if wanted else KERNELS) if stages else ""
-    graphs = (
+    return [
         (process.process.name, replace(graph, question=replace(graph.question, stages=asked)))
         for process in processes
         for graph in process.traced
         if not wanted or graph.compile_id in wanted
-    )
-    yield from replay_graphs(graphs, python=python)
+    ]

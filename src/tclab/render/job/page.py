@@ -142,6 +142,7 @@ def _sections(job: Job, folds: Html, links: Mapping[str, str]) -> Iterator[tuple
             ]
         ),
     )
+    yield "upgrade", "Under another PyTorch", draw("upgrade", *job.upgrade)
     yield "stages", "Stage by stage", folds
     yield "breaks", "Graph breaks", breaks.html(of, options.for_part("breaks"))
     yield "recompiles", "Recompiles", draw("recompiles", tables.recompiles(of))
@@ -193,6 +194,8 @@ def text(job: Job) -> str:
         lines += ["", render.text(tables.machine_code(job.machine_code))]
     if job.replays:
         lines += ["", render.text(replays.table(job.replays))]
+    for table in job.upgrade:
+        lines += ["", render.text(table)]
     own = tables.compiles(job.processes, own=True)
     if own.rows:
         lines += ["", render.text(_first_rows(own))]
