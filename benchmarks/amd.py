@@ -1,6 +1,10 @@
 """Compile the catalogue for a GPU of AMD's, down to AMDGCN, and count what came of it.
 
     python -m benchmarks.amd [--corpus functions] [--target mi300x] [-o FILE.json] [NAME …]
+    python -m benchmarks.amd --corpus models --math [NAME …]
+
+Which kernel attention gets on AMD's GPUs is not known; with ``--math`` it may have no other than
+PyTorch's own operators, as within ``torch.nn.attention.sdpa_kernel(SDPBackend.MATH)``.
 
 No AMD device is compared: the counts say what compiles and what is refused, not that it is right.
 """
@@ -12,6 +16,7 @@ import dataclasses
 import json
 import time
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -26,23 +31,29 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--corpus", default="functions", choices=("functions", "models"))
     parser.add_argument("--target", default="mi300x")
+    parser.add_argument("--math", action="store_true", help="attention in PyTorch's own operators")
     parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args()
     target = targets.get(options.target, unverified=True)
     hip.prepare_process(target)
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
     from tclab.workshop.catalog import examples
 
     known = examples(options.corpus)
     start = time.perf_counter()
-    rows = []
+    rows: list[dict[str, Any]] = []
+    head = {"target": target.title, "attention": "MATH" if options.math else "as written",
+            "machine": dataclasses.asdict(machine.here())}  # fmt: skip
     for name in options.names or known:
-        rows.append({"name": name, **_compile(known[name], target)})
+        with sdpa_kernel(SDPBackend.MATH) if options.math else nullcontext():
+            rows.append({"name": name, **_compile(known[name], target)})
         print(json.dumps(rows[-1]), flush=True)
-    report = {**_count(rows), "seconds": round(time.perf_counter() - start), "rows": rows}
-    print({key: value for key, value in report.items() if key != "rows"})
-    if options.output:
-        head = {"target": target.title, "machine": dataclasses.asdict(machine.here())}
-        options.output.write_text(json.dumps({**head, **report}, indent=1) + "\n", "utf-8")
+        report = {**head, **_count(rows), "seconds": round(time.perf_counter() - start)}
+        if options.output:  # after each, so that a run that is stopped has the others
+            text = json.dumps({**report, "rows": rows}, indent=1) + "\n"
+            options.output.write_text(text, "utf-8")
+    print(_count(rows))
 
 
 def _compile(example: Any, target: targets.Target) -> dict[str, Any]:

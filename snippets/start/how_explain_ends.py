@@ -39,7 +39,7 @@ WORDS = [
     "wants_ten --input f32[9]",
     "stops --input f32[9] --option fullgraph=True",
     "smooth --input f32[64,64] --option mode=fast",
-    "smooth --input f32[64,64] --target h20",
+    "smooth --input f32[64,64] --target h2000",
 ]
 os.chdir(tempfile.mkdtemp())
 Path("m.py").write_text(MODEL)

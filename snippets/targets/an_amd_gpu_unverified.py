@@ -25,12 +25,17 @@ from tclab.model import Report
 MODEL = """\
 import torch
 import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 def normalise(x):
     return F.layer_norm(x, (1024,)) * 2
 
 def attends(q):
     return F.scaled_dot_product_attention(q, q, q)
+
+def in_parts(q):
+    with sdpa_kernel(SDPBackend.MATH):
+        return F.scaled_dot_product_attention(q, q, q)
 """
 REPORT = """\
 import json, sys
@@ -44,7 +49,8 @@ def report(name, size):
 made = report("normalise", "f32[512,1024]")
 texts = {name: form(made) for name, form in FORMATS.items()}
 refused = report("attends", "f16[2,4,64,64]").refusal.cause
-json.dump({"texts": texts, "refused": refused}, sys.__stdout__)
+parts = [row.name for row in report("in_parts", "f16[2,4,64,64]").kernels]
+json.dump({"texts": texts, "refused": refused, "parts": parts}, sys.__stdout__)
 """
 LABEL = "no AMD device was compared"
 
@@ -79,6 +85,7 @@ tclab.show(
             ("forms of the report that say that no AMD device was compared",
              f"{sum(LABEL in text for text in made['texts'].values())} of {len(made['texts'])}"),
             ("attention", made["refused"]),
+            ("its kernels with SDPBackend.MATH", ", ".join(made["parts"])),
         ],
     )
 )  # fmt: skip
@@ -101,6 +108,8 @@ assert report.cost is None
 assert "the least cost of a call, and how many waves" in " ".join(report.remarks)
 # claim: attention-is-refused
 assert "the rules for AMD's GPUs are not known here" in made["refused"]
+# claim: pytorchs-own-operators-are-not
+assert any("softmax" in name for name in made["parts"])
 
 try:
     targets.get("mi300x")

@@ -63,7 +63,7 @@ def test_without_a_gpu_it_says_so(monkeypatch, capsys) -> None:
 
 @pytest.mark.parametrize(
     ("words", "status", "said"),
-    [(["--target", "h20"], 2, "did you mean h200"), (["--target", "a100"], 1, "A100"),
+    [(["--target", "h2000"], 2, "did you mean h200"), (["--target", "a100"], 1, "A100"),
      (["--jobs", "0"], 2, "jobs")],
 )  # fmt: skip
 def test_what_cannot_be_compared(h200, capsys, words, status, said) -> None:

@@ -115,7 +115,7 @@ CASES = [
     (["model.py:Wide"], 1, ["Wide() cannot be made without arguments", "'width'", "def make()"]),
     (["model.py:Plain"], 1, ["no nn.Module"]),
     (["model.py:number"], 1, ["type int, which cannot be called"]),
-    (["model.py:add", "--target", "h20"], 2, ["no such target", "did you mean h200"]),
+    (["model.py:add", "--target", "h2000"], 2, ["no such target", "did you mean h200"]),
     (["model.py:add", "-o", "no/such/x.html"], 2, ["no such folder", "mkdir -p no/such"]),
     (["model.py:add", "--format", "json", "--open"], 2, ["--open: it shows HTML, not json"]),
     (["model.py:add", "--format", "text", "--watch"], 2, ["--watch: it shows HTML, not text"]),

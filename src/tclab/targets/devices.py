@@ -45,6 +45,8 @@ _SM90 = Architecture(
     (9, 0), 2048, 228 * _KIB, 227 * _KIB, 32,
     rates={"f64": 256, "f32": 256, "tf32": 2048, "f16": 4096, "f8": 8192, "i8": 8192},
 )  # fmt: skip
+#: NVIDIA publishes no rates of the H20's tensor cores, which are not those of an H100.
+_H20 = replace(_SM90, rates={"f32": 256})
 _SM100 = Architecture(
     (10, 0), 2048, 228 * _KIB, 227 * _KIB, 32,
     rates={"f64": 128, "f32": 256, "tf32": 4096, "f16": 8192, "f8": 16384, "i8": 16384},
@@ -91,6 +93,8 @@ _DEVICES = (
     _device("gh200", "NVIDIA GH200 480GB", _SM90, 132, 60, 97280 * _MIB, (1980, 2619, 6144),
             "NVIDIA GH200 datasheet (96 GB, 4 TB/s)",
             "read from a device by others: github.com/mredenti/PowerCapping"),
+    _device("h20", "NVIDIA H20", _H20, 78, 60, 97508 * _MIB, (1980, 2619, 6144),
+            "read from a device by others: github.com/huangrt01/CS-Notes, Notes/GPU.md"),
     _device("h100", "NVIDIA H100 80GB HBM3", _SM90, 132, 50, 80 * _GIB, (1980, 2619, 5120),
             f"{_H100}, SXM5"),
     _device("h100nvl", "NVIDIA H100 NVL", _SM90, 132, 60, 99_960_750_080, (1785, 2619, 6144),
@@ -99,6 +103,9 @@ _DEVICES = (
             f"{_H100}, PCIe", f"{_XLA}h100_pcie.txtpb"),
     _device("a100", "NVIDIA A100-SXM4-80GB", _SM80, 108, 40, 80 * _GIB, (1410, 1593, 5120),
             "NVIDIA A100 Tensor Core GPU Architecture white paper; 80 GB datasheet"),
+    _device("a30", "NVIDIA A30", _SM80, 56, 24, 24060 * _MIB, (1440, 1215, 3072),
+            "NVIDIA A30 datasheet", "read from a device by others: "
+            "github.com/JakeFlasher/benchmark_flash_attention, results_kvcache"),
     _device("gb300", "NVIDIA GB300", _SM103, 152, 129.25, 297_021_079_552, (2070, 3996, 7936),
             f"{_XLA}gb300.txtpb"),
     _device("b300", "NVIDIA B300 SXM6 AC", _SM103, 148, 126.5, 275_040 * _MIB, (2032, 3996, 7680),
@@ -153,15 +160,17 @@ _DEVICES = (
 
 TARGETS = {target.name: target for target in _DEVICES}
 
-#: The compute capability → what all its devices have.
-ARCHITECTURES = {target.capability: target.architecture for target in _DEVICES}
-
 #: The name of a target that names only a capability → the device whose numbers the target gets.
 CAPABILITY_DEVICES = {
     "sm_70": "v100", "sm_75": "t4", "sm_80": "a100", "sm_86": "a10", "sm_87": "orin",
     "sm_89": "l40s", "sm_90": "h100", "sm_100": "b200", "sm_103": "b300", "sm_110": "thor",
     "sm_120": "rtx5090", "sm_121": "gb10",
 }  # fmt: skip
+
+#: The compute capability → what its devices have; one of them may have rates of its own.
+ARCHITECTURES = {
+    TARGETS[name].capability: TARGETS[name].architecture for name in CAPABILITY_DEVICES.values()
+}
 
 
 def find_by_device(device: str) -> Target | None:

@@ -64,17 +64,18 @@ def _make_target(device: str, numbers: Mapping[str, int], place: str) -> Target:
         known = ", ".join(f"{major}.{minor}" for major, minor in sorted(ARCHITECTURES))
         cause = f"{device} has compute capability {capability[0]}.{capability[1]}"
         raise TargetError(place, f"{cause}, and known are {known}", "use one of these")
+    named = find_by_device(device)
     architecture = replace(
-        ARCHITECTURES[capability],
+        named.architecture if named else ARCHITECTURES[capability],
         registers_per_sm=numbers["regs_per_multiprocessor"],
         max_threads_per_sm=numbers["max_threads_per_multi_processor"],
         max_threads_per_block=numbers["max_threads_per_block"],
         shared_memory_per_sm=numbers["shared_memory_per_multiprocessor"],
         shared_memory_per_block=numbers["shared_memory_per_block"],
         shared_memory_per_block_optin=numbers["shared_memory_per_block_optin"],
+        capability=capability,
         warp_size=numbers["warp_size"],
     )
-    named = find_by_device(device)
     return Target(
         name=named.name if named else _make_name(device),
         device=device,

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import tclab
+from tclab import targets
 from tclab.targets import TargetError
 
 torch = pytest.importorskip("torch")
@@ -17,6 +18,10 @@ pytest.importorskip("triton")
 from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
 from torch.nn.attention.bias import causal_lower_right  # noqa: E402
 from torch.nn.functional import scaled_dot_product_attention as attention  # noqa: E402
+
+from tclab.capturing.target.chooser import AttentionChooser  # noqa: E402
+from tclab.capturing.target.sdpa import versions  # noqa: E402
+from tclab.capturing.target.sdpa.call import Call  # noqa: E402
 
 HALF, FLOAT = torch.float16, torch.float32
 CUDNN, FLASH, EFFICIENT = (
@@ -170,8 +175,18 @@ def test_where_nothing_is_left_pytorchs_own_error_comes() -> None:
 
 
 def test_a_torch_without_rules_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tclab.capturing.target.sdpa import versions
-
     monkeypatch.setattr(versions, "VERSIONS", {})
     with pytest.raises(TargetError, match="no rules are known for torch"):
         tclab.capture(attention, target="h200")(*tensors(2, 4, 128, 64))
+
+
+def test_for_amd_only_pytorchs_own_operators_are_known() -> None:
+    rules = versions.rules_for(torch.__version__)
+    chooser = AttentionChooser(targets.get("mi300x", unverified=True), rules)
+    call = Call(*tensors(2, 4, 128, 64))
+    with pytest.raises(TargetError, match=r"the rules for AMD's GPUs .*SDPBackend\.MATH"):
+        chooser.choose(call)
+    with sdpa_kernel(SDPBackend.MATH):
+        assert chooser.choose(call).backend == "math"
+    with sdpa_kernel([SDPBackend.MATH, SDPBackend.FLASH_ATTENTION]), pytest.raises(TargetError):
+        chooser.choose(call)

@@ -32,7 +32,7 @@ def test_names(name: str, found: str, arch: int) -> None:
     assert targets.get(target) is target
 
 
-@pytest.mark.parametrize(("name", "near"), [("h20", "h200"), ("a10O", "a100"), ("sm_91", "sm_9")])
+@pytest.mark.parametrize(("name", "near"), [("h2000", "h200"), ("a10O", "a100"), ("sm_91", "sm_9")])
 def test_an_unknown_name_suggests_the_nearest(name: str, near: str) -> None:
     with pytest.raises(TargetError, match=near) as error:
         targets.get(name)

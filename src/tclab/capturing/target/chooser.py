@@ -73,8 +73,11 @@ class AttentionChooser:
         )
 
     def _find_rules(self, call: Call) -> AttentionRules:
-        if self.target.gfx:
-            raise attention_refusal("the rules for AMD's GPUs are not known here")
+        if self.target.gfx and self.machine().enabled != {"math"}:
+            raise attention_refusal(
+                "the rules for AMD's GPUs are not known here, only that of "
+                "torch.nn.attention.sdpa_kernel(SDPBackend.MATH)"
+            )
         if why := _unknown_reason(call):
             raise attention_refusal(why)
         if self.version is None:
