@@ -135,14 +135,13 @@ class Float64Mode(TorchDispatchMode):
         return out
 
     def _call(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call an operator. One of integers alone, such as their sine, computes in float64 in place
-        of the default type.
+        """Call an operator. One of PyTorch's on integers alone, such as their sine, computes in
+        float64 in place of the default type.
         """
         leaves, default = tree_leaves((args, kwargs)), torch.get_default_dtype()
-        by_default = not any(map(rounding.is_inexact, leaves)) and any(
-            isinstance(each, torch.Tensor) for each in leaves
-        )
-        if not by_default or any(isinstance(each, torch.dtype) for each in leaves):
+        typed = any(rounding.is_inexact(x) or isinstance(x, torch.dtype) for x in leaves)
+        integers = not typed and any(isinstance(x, torch.Tensor) for x in leaves)
+        if not integers or func.namespace != "aten":
             return func(*args, **kwargs)
         torch.set_default_dtype(torch.float64)
         try:
