@@ -43,10 +43,13 @@ def _warm_up() -> None:
     """Compile a function, so that the forked processes need not import and set up the compiler.
 
     It has no backward: autograd's threads, which a CUDA build starts even without a GPU, do not
-    survive a fork.
+    survive a fork. Neither do the threads that share out the compiles of kernels where there are
+    many cores: the forked processes would wait for them for ever.
     """
     import torch
+    import torch._inductor.config
 
+    torch._inductor.config.compile_threads = 1
     for name in ("tclab.explain", "tclab.capturing.agreement"):
         importlib.import_module(name)
     torch.compile(lambda x: x.sin() + 1)(torch.ones(4))

@@ -110,6 +110,33 @@ def test_where_float64_computes_something_else_the_result_is_held_to_eager() -> 
     assert not numbers.distance_by_reference(eager, eager + 2e-6, samples(elsewhere)).wrong.any()
 
 
+def test_a_result_at_float64_is_not_wrong_where_eager_is_less_accurate() -> None:
+    """Eager's Bessel functions of an integer are up to 18 units off, and no run explains it."""
+    exact = torch.full((3,), 1.0)
+    judge = samples(exact, off=0.0)
+    eager = exact - 18 * EPS
+    compiled = exact + torch.tensor([2.0, 9.0, 18.0]) * EPS
+    wrong = numbers.distance_by_reference(eager, compiled, judge).wrong
+    assert wrong.tolist() == [False, True, True]
+    elsewhere = exact - 300 * EPS  # float64 computes something else
+    assert numbers.distance_by_reference(elsewhere, compiled, judge).wrong.all()
+
+
+def test_a_function_of_integers_is_held_to_float64() -> None:
+    """The Bessel function Y₁ of eager is 18 units in the last place off at 5, in float32."""
+
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        return torch.special.bessel_y1(x)
+
+    def exact(x: torch.Tensor) -> torch.Tensor:
+        return fn(x.double()).float()
+
+    x = torch.tensor([5, 6, 7])
+    assert numbers.distance(fn(x), exact(x)).ulps > 16
+    assert planted(fn, exact, x).verdict == EQUAL
+    assert planted(fn, lambda x: exact(x) * (1 + 20 * EPS), x).verdict == DIFFERS
+
+
 def test_integers_are_equal_or_wrong_but_where_rounding_decides() -> None:
     left, right = torch.tensor([1, 2]), torch.tensor([1, 3])
     assert numbers.distance(left, right).wrong.tolist() == [False, True]

@@ -123,7 +123,7 @@ class Float64Mode(TorchDispatchMode):
             rounding.noise_in_written(written, result.rounded, self.generator),
             self._repeating_writes(func, (args, kwargs), passed),
         ):
-            out = func(*passed[0], **passed[1])
+            out = self._call(func, *passed)
         if zeros is not None:
             out.masked_fill_(zeros & out.isfinite(), 0)
         if not (views or writes):
@@ -132,6 +132,24 @@ class Float64Mode(TorchDispatchMode):
             if not (views or writes):  # new memory, perhaps at the address of memory that is gone
                 self.written.forget(each)
             self._set_precision(each, result.of_result(at), writes)
+        return out
+
+    def _call(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call an operator. One of PyTorch's on integers alone, such as their sine, computes in
+        float64 in place of the default type.
+        """
+        leaves, default = tree_leaves((args, kwargs)), torch.get_default_dtype()
+        typed = any(rounding.is_inexact(x) or isinstance(x, torch.dtype) for x in leaves)
+        integers = not typed and any(isinstance(x, torch.Tensor) for x in leaves)
+        if not integers or func.namespace != "aten":
+            return func(*args, **kwargs)
+        torch.set_default_dtype(torch.float64)
+        try:
+            out = func(*args, **kwargs)
+        finally:
+            torch.set_default_dtype(default)
+        if rounding.inexact_tensors(out):
+            self.eps = max(self.eps, torch.finfo(default).eps)
         return out
 
     def _keep_type(self, result: Any, func: Any, arguments: Any) -> Any:
