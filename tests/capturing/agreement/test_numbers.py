@@ -122,6 +122,24 @@ def test_a_result_at_float64_is_not_wrong_where_eager_is_less_accurate() -> None
     assert numbers.distance_by_reference(elsewhere, compiled, judge).wrong.all()
 
 
+@pytest.mark.parametrize("dim", [[0], [0, 1], [-1], None])
+def test_a_long_sum_of_one_term_after_the_other_is_rounding(dim: list[int] | None) -> None:
+    """Inductor adds up the columns of a tensor so; the error was 60 times that of eager."""
+
+    def one_by_one(x: torch.Tensor) -> torch.Tensor:
+        reduced = [d % 2 for d in dim or (0, 1)]
+        rows = x.movedim(reduced, [*range(-len(reduced), 0)]).flatten(-len(reduced))
+        total = torch.zeros(rows.shape[:-1])
+        for at in range(rows.shape[-1]):
+            total = total + rows[..., at]
+        return total
+
+    x = torch.randn(8192, 64, generator=torch.Generator().manual_seed(0))
+    x = x[:, :4] if dim == [0, 1] or dim is None else x.T.contiguous() if dim == [-1] else x
+    assert planted(lambda x: x.sum(dim), one_by_one, x).verdict == EQUAL
+    assert planted(lambda x: x.sum(dim), lambda x: one_by_one(x) + 0.1, x).verdict == DIFFERS
+
+
 def test_a_function_of_integers_is_held_to_float64() -> None:
     """The Bessel function Y₁ of eager is 18 units in the last place off at 5, in float32."""
 
