@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -120,6 +121,21 @@ def test_a_result_at_float64_is_not_wrong_where_eager_is_less_accurate() -> None
     assert wrong.tolist() == [False, True, True]
     elsewhere = exact - 300 * EPS  # float64 computes something else
     assert numbers.distance_by_reference(elsewhere, compiled, judge).wrong.all()
+
+
+@pytest.mark.parametrize("dim", [[0], [0, 1], [-1], None])
+def test_a_long_sum_of_one_term_after_the_other_is_rounding(dim: list[int] | None) -> None:
+    """Inductor adds up the columns of a tensor so; the error was 60 times that of eager."""
+
+    def one_by_one(x: torch.Tensor) -> torch.Tensor:
+        reduced = [d % 2 for d in dim or (0, 1)]
+        rows = x.movedim(reduced, [*range(-len(reduced), 0)]).flatten(-len(reduced))
+        return torch.from_numpy(np.add.accumulate(rows.numpy(), -1))[..., -1].clone()
+
+    x = torch.randn(65536, 16, generator=torch.Generator().manual_seed(0))
+    x = x.T.contiguous() if dim == [-1] else x
+    assert planted(lambda x: x.sum(dim), one_by_one, x).verdict == EQUAL
+    assert planted(lambda x: x.sum(dim), lambda x: one_by_one(x) + 10, x).verdict == DIFFERS
 
 
 def test_a_function_of_integers_is_held_to_float64() -> None:

@@ -117,6 +117,9 @@ class Float64Mode(TorchDispatchMode):
         result = self._find_precision(func, views, (args, kwargs))
         noisy = bool(self.noise) and not views and not rounding.is_exact(func, args)
         passed = self._widen_arguments(func, args, kwargs, result if noisy else None)
+        if noisy:
+            terms = rounding.round_partial_sums(func, passed[0], result.own, self.generator)
+            passed = terms, passed[1]
         written = rounding.written_tensors(func, *passed) if noisy else []
         zeros = rounding.find_exact_zeros(func, args, kwargs) if noisy else None
         with (

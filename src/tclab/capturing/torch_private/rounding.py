@@ -101,6 +101,26 @@ def add_noise(value: Any, share: float | torch.Tensor, generator: torch.Generato
     return noisy.add_(part.mul_(step).mul_(value != 0))
 
 
+def round_partial_sums(
+    func: Any, args: tuple[Any, ...], share: float, generator: torch.Generator
+) -> tuple[Any, ...]:
+    """Return the arguments of an operator; those of a sum changed at random as if its terms were
+    added one by one, and each partial sum rounded. The error of such a sum grows with its length,
+    and that of eager's sum by halves does not. Narrow types are added up in float32.
+    """
+    if operator_name(func) not in ("sum", "mean") or not is_inexact(args[0]) or not args[0].dim():
+        return args
+    terms, dims = args[0], [*args[1:2]]
+    reduced = sorted(
+        {d % terms.dim() for d in (dims[0] if dims and dims[0] else range(terms.dim()))}
+    )
+    last = range(-len(reduced), 0)
+    moved = terms.movedim(reduced, list(last))
+    partial = moved.flatten(-len(reduced)).cumsum(-1)
+    error = add_noise(partial, min(share, torch.finfo(torch.float32).eps) / 2, generator) - partial
+    return terms + error.view(moved.shape).movedim(list(last), reduced), *args[1:]
+
+
 @contextmanager
 def noise_in_written(
     tensors: list[torch.Tensor], share: float | torch.Tensor, generator: torch.Generator
