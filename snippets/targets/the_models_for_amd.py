@@ -63,6 +63,7 @@ assert all("convolution" in said(rows(math["2.13"])[name]) for name in refused)
 compiled = [row for row in math["2.13"]["rows"] if row["status"] == "compiled"]
 assert len(compiled) == 11 and all(row["amdgcn"] == row["kernels"] > 0 for row in compiled)
 # claim: the-same-with-the-later-version
+assert rows(math["2.15"]).keys() == set(names)
 for row in math["2.15"]["rows"]:
     assert row["status"] == rows(math["2.13"])[row["name"]]["status"]
     assert row.get("amdgcn") == row.get("kernels")
