@@ -59,8 +59,8 @@ refused = {row["name"] for row in math["2.13"]["rows"] if row["status"] == "refu
 # claim: the-others-have-a-convolution
 assert refused == {"text/clip", "text/whisper"}
 assert all("convolution" in said(rows(math["2.13"])[name]) for name in refused)
-# claim: eleven-go-down-to-amdgcn
 compiled = [row for row in math["2.13"]["rows"] if row["status"] == "compiled"]
+# claim: eleven-go-down-to-amdgcn
 assert len(compiled) == 11 and all(row["amdgcn"] == row["kernels"] > 0 for row in compiled)
 # claim: the-same-with-the-later-version
 assert rows(math["2.15"]).keys() == set(names)
