@@ -17,6 +17,7 @@ from tclab.workshop.bench.measured.lock import hold_lock
 from tclab.workshop.bench.task import Task
 from tclab.workshop.catalog import subject
 
+NO_PRIMITIVE = "could not create a primitive descriptor"
 CASES = {case.name: case for case, _ in suites.list_steps("cpu", "tiny")}
 
 
@@ -31,6 +32,8 @@ def prepared(case: Case, tmp_path: Path, mode: str = EAGER) -> worker.PreparedCa
 @pytest.mark.parametrize("name", CASES)
 def test_every_case_runs_and_agrees_with_float64(name: str, tmp_path: Path) -> None:
     ready = prepared(CASES[name], tmp_path)
+    if NO_PRIMITIVE in ready.reason:  # of oneDNN, for a tiny LSTM on a CPU without AVX512
+        pytest.skip(ready.reason)
     assert (ready.status, ready.reason) == ("ok", "")
     if "dropout" not in name:  # it keeps other numbers each time
         assert ready.facts["error"] == ready.facts["eager_error"]

@@ -30,7 +30,8 @@ SETTINGS = frozenset({
 _NAMING = re.compile(
     r"^(?: +\w+ : tl\.constexpr = .+| +[MNK] = .+|num_(?:stages|warps)=\d+,)$", re.MULTILINE
 )
-# What is timed of a template.
+# Of these lines, what is timed of a template:
+# BLOCK_M : tl.constexpr = 128
 _TILE = re.compile(r"(?:BLOCK_\w+|GROUP_M) : |[MNK] = |num_")
 _SUFFIX = "# inductor generates a suffix"
 _TEMPLATE = "@triton_heuristics.template("
