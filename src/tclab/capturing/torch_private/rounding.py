@@ -104,10 +104,10 @@ def add_noise(value: Any, share: float | torch.Tensor, generator: torch.Generato
 def round_partial_sums(
     func: Any, args: tuple[Any, ...], share: float, generator: torch.Generator
 ) -> tuple[Any, ...]:
-    """Return the arguments of an operator; those of a sum of columns changed at random as if its terms
-    were added one by one, and each partial sum rounded: so Inductor adds them up on a CPU. The error
-    of such a sum grows with its length, and that of eager's sum by halves does not. Along the last
-    dimension both add in parts. Narrow types are added up in float32.
+    """Return the arguments of an operator; those of a sum of columns changed at random as if its
+    terms were added one by one, and each partial sum rounded: so Inductor adds them up on a CPU.
+    The error of such a sum grows with its length, and that of eager's sum by halves does not. Along
+    the last dimension both add in parts. Narrow types are added up in float32.
     """
     if operator_name(func) not in ("sum", "mean") or not is_inexact(args[0]):
         return args
