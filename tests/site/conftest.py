@@ -42,6 +42,12 @@ def in_turn(pages: Sequence[str], ways: int, way: int) -> list[str]:
     return [p for i, p in enumerate(pages) if i % ways == way or p in ONE_OF_EACH_KIND]
 
 
+def others_at_night(pages: Sequence[str], ways: int, way: int) -> list[Any]:
+    """Return all pages; those whose turn it is not are marked as tests of the night."""
+    now = in_turn(pages, ways, way)
+    return [p if p in now else pytest.param(p, marks=pytest.mark.nightly) for p in pages]
+
+
 def unpacked(script: str) -> Any:
     """Return the content that a script of the site has packed in its first string."""
     return json.loads(gzip.decompress(base64.b64decode(script.split('"')[1])))

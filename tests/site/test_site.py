@@ -13,7 +13,7 @@ import pytest
 
 from tests.chromium import at_rest
 from tests.site.accessible import violations
-from tests.site.conftest import in_turn
+from tests.site.conftest import in_turn, others_at_night
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -123,29 +123,6 @@ LONG = {
 LAID_OUT = ":not([hidden]) { content-visibility: visible !important }"
 
 
-@pytest.mark.browser
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_on_a_desk(visit, address: str, page: str) -> None:
-    """It loads without errors, asks no other host and is no longer than an idea. Half of the pages
-    are seen in the dark, and can be read by all.
-    """
-    dark = page in in_turn(PAGES, 2, 1)
-    scheme = "dark" if dark else "light"
-    url = f"{address}/{page}"
-    opened = visit(url, wait_until="networkidle", viewport=DESK, color_scheme=scheme)
-    assert opened.problems == []
-    assert [url for url in opened.asked if not url.startswith((address, "data:", "blob:"))] == []
-    assert opened.locator("h1").inner_text().strip()
-    opened.add_style_tag(content=LAID_OUT)
-    screens = opened.evaluate("document.documentElement.scrollHeight / innerHeight")
-    assert screens <= LONG.get(page, MOST)
-    assert not (dark and violations(opened, page))
-
-
-def test_what_may_be_long_is_there() -> None:
-    assert LONG.keys() <= set(PAGES)
-
-
 #: Opens each fold that is seen, those inside of opened ones too; then how wide the page is, and how
 #: many folds are still closed. Then closes them again.
 OPENED_WIDTH = """() => {
@@ -162,13 +139,37 @@ OPENED_WIDTH = """() => {
 
 @pytest.mark.browser
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_on_a_phone(visit, address: str, page: str) -> None:
-    """It never scrolls sideways, and half of the pages can be read by all there."""
-    opened = visit(f"{address}/{page}", viewport=PHONE)
+def test_a_page(visit, address: str, page: str) -> None:
+    """It loads without errors, asks no other host and is no longer than an idea. On a phone it does
+    not scroll sideways.
+    """
+    opened = visit(f"{address}/{page}", wait_until="networkidle", viewport=DESK)
+    assert opened.problems == []
+    assert [url for url in opened.asked if not url.startswith((address, "data:", "blob:"))] == []
+    assert opened.locator("h1").inner_text().strip()
+    opened.add_style_tag(content=LAID_OUT)
+    screens = opened.evaluate("document.documentElement.scrollHeight / innerHeight")
+    assert screens <= LONG.get(page, MOST)
+    opened.set_viewport_size(PHONE)
     width, closed = opened.evaluate(OPENED_WIDTH)
     assert closed == 0
     assert width <= PHONE["width"], f"{page} is {width} px wide"
-    assert not (page in in_turn(PAGES, 2, 0) and violations(opened, page))
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("page", others_at_night(PAGES, 4, 1))
+def test_a_page_is_accessible_in_the_dark(visit, address: str, page: str) -> None:
+    assert not violations(visit(f"{address}/{page}", viewport=DESK, color_scheme="dark"), page)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("page", others_at_night(PAGES, 4, 3))
+def test_a_page_is_accessible_on_a_phone(visit, address: str, page: str) -> None:
+    assert not violations(visit(f"{address}/{page}", viewport=PHONE), page)
+
+
+def test_what_may_be_long_is_there() -> None:
+    assert LONG.keys() <= set(PAGES)
 
 
 #: The tabs whose panel did not come when their label was clicked.
@@ -222,7 +223,7 @@ WRONG_ON_PAPER = """() => {
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("page", in_turn(PAGES, 2, 0))
+@pytest.mark.parametrize("page", others_at_night(PAGES, 4, 2))
 def test_everything_is_readable_without_javascript(visit, address: str, page: str) -> None:
     """With scripts off the same words are on the page, and each tab's panel can be reached. On
     paper are of tabs the chosen one, of long folds the summary; answers to questions in full.
