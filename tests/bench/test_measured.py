@@ -16,6 +16,7 @@ from tclab.workshop.bench.measured import device, worker
 from tclab.workshop.bench.measured.lock import hold_lock
 from tclab.workshop.bench.task import Task
 from tclab.workshop.catalog import subject
+from tests.nightly import one_in
 
 NO_PRIMITIVE = "could not create a primitive descriptor"
 CASES = {case.name: case for case, _ in suites.list_steps("cpu", "tiny")}
@@ -29,7 +30,7 @@ def prepared(case: Case, tmp_path: Path, mode: str = EAGER) -> worker.PreparedCa
         torch.set_grad_enabled(before)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", one_in(2, CASES))
 def test_every_case_runs_and_agrees_with_float64(name: str, tmp_path: Path) -> None:
     ready = prepared(CASES[name], tmp_path)
     if NO_PRIMITIVE in ready.reason:  # of oneDNN, for a tiny LSTM on a CPU without AVX512

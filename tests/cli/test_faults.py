@@ -23,6 +23,7 @@ from tclab.cli import command
 from tclab.cli.explaining import child
 from tclab.explain import Report
 from tclab.model import Breaks, Provenance, Recompiles, Symbols
+from tests.nightly import one_in
 
 SRC = Path(command.__file__).resolve().parents[2]
 ROOT = SRC.parent
@@ -259,7 +260,7 @@ def mounted(place: Place) -> Iterator[Callable[[int], Any]]:
         subprocess.run(["umount", "--lazy", str(disk)], check=True)
 
 
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("name", one_in(2, ROWS))
 def test_each_fault_is_said_with_a_next_step(name: str, place: Place, mounted: Any) -> None:
     row = ROWS[name]
     if row.small:

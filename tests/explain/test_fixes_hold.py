@@ -22,6 +22,7 @@ from tclab.explain.trials import breaks
 from tclab.explain.trials.attempt import summarize
 from tclab.explain.trials.remedy import Remedy, TrialResult
 from tests.gallery import TOPICS, causes_of
+from tests.nightly import one_in
 
 # … torch._dynamo.config.capture_scalar_outputs = True … Tried: 2 graph breaks become 1.
 _TRIED = re.compile(
@@ -51,7 +52,7 @@ class Here:
             return capture(self.fn, backend="eager")(self.x.clone())
 
 
-@pytest.mark.parametrize("topic", TOPICS)
+@pytest.mark.parametrize("topic", one_in(2, TOPICS))
 def test_what_is_said_of_the_gallery(topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
     functions, x = causes_of(topic, monkeypatch)
     hints = 0
@@ -86,7 +87,7 @@ def test_a_fix_is_found_with_what_is_at_fault_behind_it(cause: str) -> None:
 ASKED = ("beam_reorder", "clip_by_layer", "checkpoint_orig_mod")
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", one_in(3, ASKED))
 def test_what_is_said_of_a_case(name: str) -> None:
     """PyTorch alone is asked whether the fault is there, and whether it is gone with the fix."""
     (case,) = cases([name])

@@ -795,7 +795,11 @@ def example_inputs():
 
 
 @pytest.mark.parametrize(
-    ("called", "fixed"), [("layer", True), ("lambda y: layer(y)", False)], ids=["module", "lambda"]
+    ("called", "fixed"),
+    [
+        pytest.param("layer", True, marks=pytest.mark.nightly, id="module"),
+        pytest.param("lambda y: layer(y)", False, id="lambda"),
+    ],
 )
 def test_checkpointed_blocks_are_compiled_one_by_one(write, called, fixed):
     write("twice.py", "import torch\nfrom torch import nn\n" + TWICE.replace("CALLED", called))

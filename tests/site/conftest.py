@@ -24,6 +24,7 @@ import psutil
 import pytest
 
 from tests.chromium import launched
+from tests.nightly import at_night
 
 ROOT = Path(__file__).resolve().parents[2]
 HOOK = "src/tclab/site/pages/mkdocs_hook.py"
@@ -44,8 +45,7 @@ def in_turn(pages: Sequence[str], ways: int, way: int) -> list[str]:
 
 def others_at_night(pages: Sequence[str], ways: int, way: int) -> list[Any]:
     """Return all pages; those whose turn it is not are marked as tests of the night."""
-    now = in_turn(pages, ways, way)
-    return [p if p in now else pytest.param(p, marks=pytest.mark.nightly) for p in pages]
+    return at_night(pages, in_turn(pages, ways, way))
 
 
 def unpacked(script: str) -> Any:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.chromium import at_rest
 from tests.site.accessible import violations
-from tests.site.conftest import in_turn, others_at_night
+from tests.site.conftest import others_at_night
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

@@ -23,6 +23,7 @@ from tclab.site.engine import schedule
 from tclab.site.engine.plan import Plan
 from tclab.site.pages import binding_html, book, hooks, proofs, state
 from tclab.site.store import keys, recordings
+from tests.nightly import one_in
 
 from .conftest import Project
 
@@ -351,7 +352,7 @@ def test_a_figure_that_is_edited_by_hand_ends_the_build(case) -> None:
     assert f"{name}: was truncated or edited after it was written" in errors(case.project)
 
 
-@pytest.mark.parametrize("name", MUTATIONS)
+@pytest.mark.parametrize("name", one_in(2, MUTATIONS))
 def test_what_is_false_ends_the_build_at_its_sentence(case, name: str) -> None:
     mutate, said = MUTATIONS[name]
     mutate(case)

@@ -11,6 +11,7 @@ import torch
 
 import tclab
 from tclab.capturing.trace.constants import name_objects
+from tests.nightly import one_in
 
 API_KEY = "correct-horse-battery-staple"
 
@@ -105,7 +106,7 @@ FUNCTIONS = (
 )
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", one_in(4, FUNCTIONS), ids=lambda f: f.__name__)
 def test_a_function_across_a_break_is_shown_with_the_name_of_its_globals(function):
     x = torch.randn(4, 8)
     captured = tclab.capture(function)(x)
