@@ -200,6 +200,8 @@ MISSED = CacheLookup("0/0", "Inductor", "miss", "f1", beside="the first",
                      changed=(KeyPart("inductor_config[debug]", "False", "True"),))  # fmt: skip
 
 
+NO_CACHES = "torch.compiler.config.force_disable_caches = True"
+
 #: Kind → a job that has its finding, and one that nearly has it.
 JOBS = {
     "ranks-differ": (
@@ -216,6 +218,10 @@ JOBS = {
     ),
     "compile-time": (
         (Job(processes=(replace(RANK, compiles=(JobCompile("0/0", "f", seconds=6.0),)),)), ()),
+        (Job(processes=(RANK,)), ()),
+    ),
+    "caches-off": (
+        (Job(processes=(replace(RANK, caches_off=NO_CACHES),)), ()),
         (Job(processes=(RANK,)), ()),
     ),
     "cache-miss": (

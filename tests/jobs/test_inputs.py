@@ -297,3 +297,30 @@ def test_a_record_of_another_form_costs_only_itself(tmp_path: Path, value: objec
     # metrics without a field are a record; what is left of these is counted
     assert process.records + sum(process.unread.values()) == len(RECORDS) + len(wrong)
     assert process.unread["not in PyTorch's form"] >= len(wrong) - 1
+
+
+#: The settings in the metrics of a compile, by the PyTorch that writes them → the setting found.
+SETTINGS: list[tuple[dict[str, object], str]] = [
+    ({"compiler_config": '{"force_disable_caches": true}', "inductor_config": "{}"},  # 2.13
+     "torch.compiler.config.force_disable_caches = True"),
+    ({"inductor_config": '{"force_disable_caches": true, "fx_graph_cache": true}'},  # 2.9
+     "torch.compiler.config.force_disable_caches = True"),
+    ({"inductor_config": '{"fx_graph_cache": false, "fx_graph_remote_cache": null}'},
+     "torch._inductor.config.fx_graph_cache = False"),
+    ({"inductor_config": '{"fx_graph_cache": false, "fx_graph_remote_cache": true}'}, ""),
+    ({"inductor_config": '{"fx_graph_cache": true}'}, ""),
+    ({"inductor_config": "{cut", "compiler_config": 3}, ""),
+    ({}, ""),  # 2.6
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("settings", "found"), SETTINGS)
+def test_a_setting_that_turns_the_caches_off_is_a_finding(
+    tmp_path: Path, settings: dict[str, object], found: str
+) -> None:
+    metrics = record(in_frame(compilation_metrics=METRICS | settings))
+    job = open_job([job_of(tmp_path, "".join([*RECORDS[:-1], metrics]))])
+    assert [each.caches_off for each in job.processes] == [found]
+    assert [each.what for each in job.findings if each.name == "caches-off"] == (
+        [f"no compiled graph is kept for the next start: {found}"] if found else []
+    )

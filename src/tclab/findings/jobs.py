@@ -7,12 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from tclab.findings import breaks, cuda_graphs, recompiles
-from tclab.findings.cache_keys import GPU_INDEX, describe_changes
+from tclab.findings import breaks, cuda_graphs, job_caches, recompiles
 from tclab.findings.evidence import Evidence
-from tclab.findings.words import join_few
+from tclab.findings.words import name_processes
 from tclab.model import (
-    NOT_KNOWN,
     Cost,
     DeviceProfile,
     Finding,
@@ -40,11 +38,6 @@ _KEEP_CACHE = (
     "Keep the folder of TORCHINDUCTOR_CACHE_DIR from one start to the next: each graph was a miss "
     "in PyTorch's caches; not where a cache bypasses the graph. (Not tried.)"
 )
-_ONE_VALUE = "Start with one value of it wherever no other is wanted. (Not tried.)"
-_ONE_GPU = (
-    "Give each process one GPU by CUDA_VISIBLE_DEVICES: its index is 0 in each of them. (Not "
-    "tried.)"
-)
 _LAUNCH_LESS = (
     'mode="reduce-overhead" starts the kernels of a graph at once, where the host takes the time; '
     "not where the GPU waits for data, another process or a compile. (Not tried.)"
@@ -59,7 +52,7 @@ def find_in_job(job: Job, differences: Sequence[str] = ()) -> tuple[Finding, ...
         _find_in_processes(job.processes),
         _find_rank_differences(job, differences),
         _find_job_without_compiles(job),
-        _find_cache_misses(job.processes),
+        chain.from_iterable(rule(job.processes) for rule in job_caches.RULES),
         _find_compile_time(job.processes),
         _find_idle_gpu(job),
         _find_waits_for_ranks(job),
@@ -78,7 +71,7 @@ def _find_in_processes(processes: Sequence[JobProcess]) -> Iterator[Finding]:
             by_identity.setdefault(identity, []).append((process, finding))
     for pairs in by_identity.values():
         dearest = max((finding for _, finding in pairs), key=lambda each: each.cost.seconds)
-        where = _name_processes([process for process, _ in pairs], processes)
+        where = name_processes([process for process, _ in pairs], processes)
         yield replace(dearest, what=dearest.what + where)
 
 
@@ -119,18 +112,6 @@ def _sum_seconds(compiles: Sequence[JobCompile]) -> dict[str, float]:
     return seconds
 
 
-def _name_processes(processes: Sequence[JobProcess], all_processes: Sequence[JobProcess]) -> str:
-    """Return which processes of a job a finding is about; '' if it is about all of them."""
-    names = {each.name for each in processes}
-    if len(names) == len(all_processes):
-        return ""
-    ranks = [each.rank for each in all_processes]
-    if None in ranks or len(set(ranks)) < len(ranks):  # no ranks, or ranks of several runs
-        return f" (in {join_few(sorted(names))})"
-    found = sorted({each.rank for each in processes if each.rank is not None})
-    return f" (on rank {', '.join(map(str, found))} of {len(all_processes)})"
-
-
 def _find_rank_differences(job: Job, differences: Sequence[str]) -> Iterator[Finding]:
     for text in differences:
         yield Finding("ranks-differ", _cut(text, _MOST_CHARACTERS), section="processes")
@@ -139,36 +120,6 @@ def _find_rank_differences(job: Job, differences: Sequence[str]) -> Iterator[Fin
 def _find_job_without_compiles(job: Job) -> Iterator[Finding]:
     if job.processes and not any(each.compiles or each.graphs for each in job.processes):
         yield Finding("nothing-compiled", "no trace of this job has a compile")
-
-
-def _find_cache_misses(processes: Sequence[JobProcess]) -> Iterator[Finding]:
-    """Yield a finding for each cause of cache misses. The cause is the parts of the key that differ
-    from the key of a process that had the graph. The cost is that of the process that spent
-    the most on these compiles, because processes compile at the same time.
-    """
-    by_cause: dict[str, dict[str, float]] = defaultdict(dict)
-    for process in processes:
-        for cause, ids in _group_misses(process).items():
-            seconds = (e.backend or e.seconds for e in process.compiles if e.compile_id in ids)
-            by_cause[cause][process.name] = sum(seconds)
-    for cause, seconds_of in by_cause.items():
-        most = max(seconds_of.values())
-        cost = Cost(most, "s once", "measured") if most else NOT_KNOWN
-        what = f"{join_few([*seconds_of])} {cause}"
-        action = _ONE_GPU if cause.endswith(GPU_INDEX) else _ONE_VALUE
-        yield Finding("cache-miss", what, cost=cost, actions=(action,), section="caches")
-
-
-def _group_misses(process: JobProcess) -> dict[str, set[str]]:
-    """Map each cause to the ids of the compiles that missed for it."""
-    causes: dict[str, set[str]] = defaultdict(set)
-    for lookup in process.lookups:
-        if lookup.changed:
-            changes = describe_changes(lookup.changed)
-            beside = "another rank" if changes == GPU_INDEX else lookup.beside
-            cause = f"missed what {beside} has, since the key differs in {changes}"
-            causes[cause].add(lookup.compile_id)
-    return causes
 
 
 def _find_compile_time(processes: Sequence[JobProcess]) -> Iterator[Finding]:

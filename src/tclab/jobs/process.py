@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,6 +53,8 @@ _NO_NUMBER = re.compile(r"\.(?:size|stride|storage_offset)\(\)|___stack|^$")
 _VERSION = re.compile(r"^# torch version: (\S+)", re.MULTILINE)
 #: At most this number of characters is kept of the value of a key's part.
 _MOST_CHARACTERS = 160
+#: Settings of PyTorch's caches of compiled graphs.
+_DISABLE, _LOCAL_CACHE = "force_disable_caches", "fx_graph_cache"
 #: The name of a record that a framework adds → the name of the framework.
 _FRAMEWORKS = {
     "vllm_compilation_config": "vLLM",
@@ -119,6 +122,7 @@ def read_process(
             frameworks=tuple(title for key, title in _FRAMEWORKS.items() if log.counts[key]),
             callers=callers,
             became=dict(_read_changed_numbers(trace)),
+            caches_off=_read_caches_off(trace),
             records=sum(log.counts.values()),
             unread=dict(log.unread),
             snapshot=_take_snapshot(trace, torch) if snapshot else Snapshot(),
@@ -232,6 +236,29 @@ def _read_lookups(trace: Trace) -> Iterator[tuple[CacheLookup, Parts]]:
         if not key or key not in parts_of:  # equal keys have equal parts
             parts_of[key] = dict(_read_parts(event.data.get("components") or ()))
         yield lookup, parts_of[key]
+
+
+def _read_caches_off(trace: Trace) -> str:
+    """Return the setting that turned the caches off in a compile, or ''."""
+    for event in trace.select(names.METRICS):
+        # "force_disable_caches" is in the settings of Inductor up to PyTorch 2.9
+        inductor, compiler = (
+            _read_settings(event.data, f"{each}_config") for each in ("inductor", "compiler")
+        )
+        if inductor.get(_DISABLE) or compiler.get(_DISABLE):
+            return f"torch.compiler.config.{_DISABLE} = True"
+        if inductor.get(_LOCAL_CACHE) is False and not inductor.get("fx_graph_remote_cache"):
+            return f"torch._inductor.config.{_LOCAL_CACHE} = False"
+    return ""
+
+
+def _read_settings(metrics: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return the settings that the metrics of a compile hold as JSON; {} if they hold none."""
+    try:
+        settings = json.loads(metrics.get(name) or "{}")
+    except ValueError:  # a record of another form
+        return {}
+    return settings if isinstance(settings, dict) else {}
 
 
 def _read_parts(components: object) -> Iterator[tuple[str, tuple[str, str]]]:

@@ -93,6 +93,8 @@ FINDING_KINDS: dict[str, FindingKind] = {
         FindingKind("unrolled-loop", "unrolled loop", ONCE,
                     "Dynamo puts each round of a Python loop into the graph, so that the compile "
                     "takes longer with each round."),
+        FindingKind("caches-off", "caches off", ONCE,
+                    "A setting turns PyTorch's caches off, so that each start compiles all again."),
         FindingKind("cache-miss", "cache miss", ONCE,
                     "A process compiled what another one had, since the key of a cache differs."),
         FindingKind("cache-bypass", "compiled at each start", ONCE,

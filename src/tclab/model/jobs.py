@@ -107,7 +107,8 @@ class JobProcess:
     `frameworks` are the libraries that added records of their own. `callers` maps a
     compiled function of a library, ``file:function``, to the line of the job's own code that called
     it. `became` maps the id of a recompile to the numbers that it is the first of its frame to take
-    for symbols, such as ``self.scale``. `snapshot` holds the identities of all its compiles; it is
+    for symbols, such as ``self.scale``. `caches_off` is the setting that turns PyTorch's caches of
+    compiled graphs off, or ''. `snapshot` holds the identities of all its compiles; it is
     empty unless it was asked for.
     """
 
@@ -128,6 +129,7 @@ class JobProcess:
     frameworks: tuple[str, ...] = ()
     callers: Mapping[str, SourceLine] = field(default_factory=dict)
     became: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    caches_off: str = ""
     records: int = 0
     unread: Mapping[str, int] = field(default_factory=dict)
     snapshot: Snapshot = field(default_factory=Snapshot)

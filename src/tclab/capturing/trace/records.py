@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -59,6 +60,8 @@ _METRICS_FIELDS = (
     *(*_NUMBERS, "co_name", "co_filename", "fail_type", "fail_reason"),
     *("cudagraph_skip_reason", "pytorch_version"),
 )
+#: Settings as JSON texts of 20 KB, which are the same in most compiles of a job.
+_SETTINGS_FIELDS = ("inductor_config", "compiler_config")
 _METRICS = (names.METRICS, "bwd_compilation_metrics")
 #: The fields that are kept of an event for Chrome's trace viewer, because there are many such
 #: events.
@@ -174,7 +177,9 @@ def _shorten(event: Event[Any]) -> Event[Any]:
         return replace(event, name=names.KERNEL_NODES, data=nodes)
     if event.name in _METRICS:
         data = {key: event.data[key] for key in _METRICS_FIELDS if key in event.data}
-        return replace(event, data=data)
+        settings = {key: event.data.get(key) for key in _SETTINGS_FIELDS}
+        texts = {key: sys.intern(text) for key, text in settings.items() if isinstance(text, str)}
+        return replace(event, data=data | texts)
     new_name = _NEWER_NAMES.get(event.name)
     return replace(event, name=new_name) if new_name else event
 
