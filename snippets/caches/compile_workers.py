@@ -1,6 +1,7 @@
 """How many kernels are compiled side by side, and by what."""
 
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
@@ -25,7 +26,14 @@ def pool(threads):
     return type(AsyncCompile.pool())
 
 
+def compiled_by_the_caller(threads):
+    """Whether a kernel is compiled in the thread that asks for it, which waits."""
+    torch._inductor.config.compile_threads = threads
+    return AsyncCompile.submit(threading.get_ident) == threading.get_ident()
+
+
 of_cpp = in_a_process(pool, "unused", 2)
+by_caller = {threads: in_a_process(compiled_by_the_caller, "unused", threads) for threads in (1, 2)}
 number = {setting: in_a_process(workers, "unused", setting) for setting in (None, "1", "8")}
 cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 tclab.show(
@@ -41,6 +49,8 @@ tclab.show(
 assert number[None] == min(32, cores)
 # claim: the-variable-decides
 assert (number["1"], number["8"]) == (1, 8)
+# claim: one-is-no-worker
+assert by_caller == {1: True, 2: False}
 # claim: they-are-processes
 assert worker_start_method == "subprocess"
 # claim: those-of-cpp-are-threads

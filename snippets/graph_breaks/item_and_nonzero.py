@@ -1,9 +1,9 @@
-"""item and nonzero break by default, and need not.
+"""item, tolist and nonzero break by default, and need not.
 
-Both ask for a number that only the data knows. `.item()` gives a Python number; `nonzero`
-gives a tensor whose size depends on the values. By default the graph ends there. With
-`fullgraph=True`, or with the two options below, Dynamo keeps one graph and gives
-the unknown number a symbol, called unbacked: a `u` for a whole number, a `zuf` for a float.
+They ask for numbers that only the data knows. `.item()` gives a Python number, `.tolist()` a list
+of them; `nonzero` gives a tensor whose size depends on the values. By default the graph ends there.
+With `fullgraph=True`, or with the two options below, Dynamo keeps one graph and gives the unknown
+number a symbol, called unbacked: a `u` for a whole number, a `zuf` for a float.
 """
 
 import torch
@@ -13,6 +13,14 @@ import tclab
 
 def with_item(x):
     return x * x.sum().item()
+
+
+def with_tolist(x):
+    return x * sum(x.long().tolist())
+
+
+def with_a_list_of_floats(x):
+    return x * sum(x.tolist())
 
 
 def with_nonzero(x):
@@ -36,7 +44,8 @@ options = torch._dynamo.config.patch(
     capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True
 )
 rows, whole, breaks, counts = [], {}, {}, {}
-for name, fn in ((".item()", with_item), ("nonzero", with_nonzero)):
+functions = {".item()": with_item, ".tolist()": with_tolist, "nonzero": with_nonzero}
+for name, fn in functions.items():
     default = tclab.capture(fn, backend="eager")(x)
     strict = tclab.capture(fn, backend="eager", fullgraph=True)(x)
     with options:
@@ -47,14 +56,22 @@ for name, fn in ((".item()", with_item), ("nonzero", with_nonzero)):
         counts[name, how] = len(c.breaks)
     whole[name], breaks[name] = strict.graphs[0], default.breaks
 
-# claim: both-break-by-default
-assert counts[".item()", "default"] == counts["nonzero", "default"] == 1
+
+def broken(how):
+    """How often each function breaks."""
+    return {counts[name, how] for name in functions}
+
+
+# claim: all-break-by-default
+assert broken("default") == {1}
 # claim: fullgraph-keeps-one-graph
-assert counts[".item()", "fullgraph=True"] == counts["nonzero", "fullgraph=True"] == 0
+assert broken("fullgraph=True") == {0}
 # claim: but-an-if-on-it-is-an-error
 assert refused(with_item, x) is None and refused(asks, x) == "UserError"
+# claim: a-list-of-floats-is-an-error
+assert refused(with_tolist, x) is None and refused(with_a_list_of_floats, x) == "Unsupported"
 # claim: so-do-the-options
-assert counts[".item()", "the options"] == counts["nonzero", "the options"] == 0
+assert broken("the options") == {0}
 # claim: a-size-is-a-u
 assert any(size.startswith("u") for n in whole["nonzero"].nodes for size in n.shape or ())
 # claim: a-float-is-a-zuf

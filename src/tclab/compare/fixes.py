@@ -64,7 +64,10 @@ def usable_hints(item: Break) -> tuple[str, ...]:
 
 
 #: The fix for a guard on a Python value that was computed before a break.
-KEEP_A_TENSOR = "Another value compiles again: keep it a tensor, without .item(), or end the break."
+KEEP_A_TENSOR = (
+    "Another value compiles again: keep it a tensor, without .item(), float() or int(), or end the "
+    "break."
+)
 
 # ------------------------------------------------------------------------------ recompiles
 
