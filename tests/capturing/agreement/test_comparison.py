@@ -477,7 +477,7 @@ def test_another_shape_differs_though_its_values_are_unwritten_memory() -> None:
         return torch.empty(x.shape)
 
     x = torch.ones(1, 40)
-    assert planted(empty, empty, x).verdict == RANDOM
+    assert planted(empty, lambda x: torch.full_like(x, 7), x).verdict == RANDOM
     found = planted(empty, lambda x: torch.tensor(x.shape).float(), x)
     assert (found.verdict, first(found)) == (
         DIFFERS,

@@ -291,7 +291,7 @@ def _frame(name, line, file="/home/me/net.py"):
 
 def test_a_frame_that_was_taken_over_called_nothing_later():
     """A traceback has the line of the break of a frame that a resume function went on with."""
-    library = "/usr/lib/python3.11/site-packages/pool/glob.py"
+    library = "/home/me/venv/lib/python3.11/site-packages/pool/glob.py"
     stacks = (
         [_frame("forward", 13), _frame("conv", 40, library)],
         [_frame("forward", 13), _frame("torch_dynamo_resume_in_forward_at_13", 13)],
@@ -307,7 +307,7 @@ def test_a_frame_that_was_taken_over_called_nothing_later():
 
 def test_what_called_tclab_led_to_nothing():
     """The script of the command is above tclab's own frames, and is none of the reader's lines."""
-    library = _frame("conv", 40, "/usr/lib/python3.11/site-packages/pool/glob.py")
+    library = _frame("conv", 40, "/home/me/venv/lib/python3.11/site-packages/pool/glob.py")
     above = [_frame("<module>", 8, "/home/me/bin/tclab"), _frame("run", 3, tclab.__file__)]
     trace = Trace()
     trace.add(names.START, {"stack": [*above, library]}, "", ("0/0", None))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tclab import render
 from tclab.capturing.machine_code import candidates
+from tclab.render.kinds import candidates as rendered
 
 
 def test_every_candidate_is_compiled_and_measured(pointwise_h200: Any) -> None:
@@ -31,7 +31,7 @@ def test_a_candidate_that_does_not_compile_says_so(pointwise_h200: Any, monkeypa
     assert {(each.resources, each.problem) for each in failed} == {
         (None, "out of resource: shared memory")
     }
-    rows = render.kinds.candidates.to_table(failed).rows
+    rows = rendered.to_table(failed).rows
     assert {row[3:] for row in rows} == {
         (None, None, None, "does not compile: out of resource: shared memory")
     }
