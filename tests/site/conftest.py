@@ -280,6 +280,8 @@ def kept_tabs(browser: Any) -> Iterator[Any]:
                 if blocked:
                     found.route(blocked, lambda asked: asked.abort())
             found.emulate_media(**media)
+            if "viewport" in options:  # a test may have resized the tab
+                found.set_viewport_size(options["viewport"])
             found.problems.clear()
             found.asked.clear()
             found.goto(url, wait_until=wait_until)
