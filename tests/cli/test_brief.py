@@ -12,7 +12,9 @@ from tclab.render.report import brief
 
 SKILL = Path(__file__).parents[2] / "src" / "tclab" / "skills" / "torch-compile" / "SKILL.md"
 LINE = SourceLine("m.py", 3)
-FOUND = Finding("graph-break", "a reason", (LINE,), Cost(1, "wait a call", "counted"), ("Do.",))
+FOUND = Finding(
+    "graph-break", "a reason", (LINE,), Cost(1, "number read a call", "counted"), ("Do.",)
+)
 
 
 def read(report: Report) -> dict[str, object]:
@@ -25,7 +27,7 @@ def test_findings_have_kind_line_cost_and_fix() -> None:
     assert data["format"] == brief.FORMAT and data["left_out"] == 0
     assert data["findings"] == [{
         "kind": "graph-break", "what": "a reason", "lines": ["m.py:3"],
-        "cost": "1 wait a call, counted", "fixes": ["Do."],
+        "cost": "1 number read a call, counted", "fixes": ["Do."],
         "about": "reference/findings.html#graph-break",
     }]  # fmt: skip
 

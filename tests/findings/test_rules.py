@@ -531,18 +531,18 @@ def test_recompiles_cost_their_own_seconds() -> None:
     assert unknown.cost == NOT_KNOWN
 
 
-def test_a_break_on_data_waits_for_the_device() -> None:
+def test_a_break_on_data_reads_a_number() -> None:
     waits = replace(BREAK, gb_type="Data-dependent branching")
     others = ("Dynamic shape operator", "Data dependent operator")  # as nonzero and equal
     for asks in (waits, *(replace(BREAK, gb_type=gb_type) for gb_type in others)):
         (found,) = find(Evidence(breaks=Breaks(breaks=(asks,), graphs=2)))
-        assert str(found.cost) == "1 wait for the device a call, counted"
+        assert str(found.cost) == "1 number read a call, counted"
     for item in (BREAK, replace(waits, skipped=True)):
         (other,) = find(Evidence(breaks=Breaks(breaks=(item,), graphs=2)))
         assert other.cost == NOT_KNOWN
 
 
-def test_the_break_with_the_most_waits_is_first() -> None:
+def test_the_break_that_reads_the_most_numbers_is_first() -> None:
     none, one, two = (
         replace(BREAK, gb_type=kind, location=SourceLine("m.py", number))
         for number, kind in enumerate(("Some type", *["Data-dependent branching"] * 2))
@@ -552,10 +552,10 @@ def test_the_break_with_the_most_waits_is_first() -> None:
     assert [each.cost.amount for each in found] == [2, 1, 0]
 
 
-def test_a_break_that_runs_several_times_waits_each_time() -> None:
+def test_a_break_that_runs_several_times_reads_each_time() -> None:
     waits = replace(BREAK, gb_type="Data-dependent branching")
     (found,) = find(Evidence(breaks=Breaks(breaks=(waits, waits), graphs=3), runs_at={"m.py:7": 3}))
-    assert str(found.cost) == "3 waits for the device a call, counted"
+    assert str(found.cost) == "3 numbers read a call, counted"
 
 
 def test_a_break_inside_pytorch_has_only_what_a_trial_found() -> None:
@@ -604,7 +604,7 @@ def test_a_break_ends_the_graphs_of_all_on_the_way_to_it() -> None:
     items = tuple(replace(first, stack=stack) for stack in stacks)
     (found,) = find(Evidence(breaks=Breaks(breaks=items), libraries=frozenset({inner.file})))
     assert found.places == (LINE,)  # not the first line of a function
-    assert found.cost == Cost(1, "wait for the device a call", "counted")
+    assert found.cost == Cost(1, "number read a call", "counted")
 
 
 def test_the_error_of_an_operator_on_fake_tensors_is_in_the_finding() -> None:

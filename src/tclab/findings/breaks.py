@@ -13,9 +13,9 @@ from tclab.text import user_lines
 
 #: PyTorch's number for the graph break at the recompile limit.
 LIMIT = "GB0039"
-#: Types of breaks at which Python waits for a number that the device computes, such as the size of
-#: a result.
-_WAITS = re.compile(r"[Dd]ata[- ]dependent|Tensor\.item\(\)|Dynamic shape operator")
+#: Types of breaks at which Python reads a number that the device computes, such as the size of a
+#: result. It waits for a GPU there.
+_READS = re.compile(r"[Dd]ata[- ]dependent|Tensor\.item\(\)|Dynamic shape operator")
 # Explanation: Dynamo failed to run FX node with fake tensors: call_function f(): got TypeError('…')
 FAKE_TENSOR_ERROR = re.compile(r"with fake tensors: .*: got (\w+\(.+\))$")
 #: What stands before the outcome of a trial that helped.
@@ -34,8 +34,8 @@ def find_breaks(evidence: Evidence) -> Iterator[Finding]:
             name = "skipped" if item.skipped else "graph-break"
             groups[name, str(item.location), item.reason].append(item)
     for (name, _, _), items in groups.items():
-        waits = _count_waits(items, evidence)
-        cost = Cost(waits, "wait for the device a call", "counted") if waits else NOT_KNOWN
+        read = _count_numbers(items, evidence)
+        cost = Cost(read, "number read a call", "counted") if read else NOT_KNOWN
         places = _break_places(items, evidence)
         reason = break_reason(items[0], places[0] if places else None)
         hints = list_hints(items[0])
@@ -72,12 +72,12 @@ def _has_user_lines(item: Break) -> bool:
     return not item.location or bool(select_lines(item.stack))
 
 
-def _count_waits(items: Sequence[Break], evidence: Evidence) -> int:
-    """Return how often a call waits at equal breaks for a number from the device; 0 if the breaks
-    need no number. A function that calls another function with the break does not wait itself. How
-    often a skipped function waits is not known, because most often its break is in a loop.
+def _count_numbers(items: Sequence[Break], evidence: Evidence) -> int:
+    """Return how many numbers a call reads from tensors at equal breaks; 0 if the breaks need no
+    number. A function that calls another function with the break does not read itself. How many a
+    skipped function reads is not known, because most often its break is in a loop.
     """
-    asks = [item for item in items if _WAITS.search(item.gb_type) and not item.skipped]
+    asks = [item for item in items if _READS.search(item.gb_type) and not item.skipped]
     inner = sum(len(item.stack) == 1 for item in asks)
     return max(inner, 1, *(evidence.runs_at.get(str(item.location), 0) for item in asks)) * bool(
         asks

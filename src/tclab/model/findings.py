@@ -116,9 +116,9 @@ FINDING_KINDS: dict[str, FindingKind] = {
 @kind("cost")
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a finding: `amount` in `unit`, such as ``s a call`` or ``wait a call``. `known`
-    says where the amount comes from: ``measured``, ``computed`` from shapes and the device's rates,
-    or ``counted``; '' if the cost is not known.
+    """The cost of a finding: `amount` in `unit`, such as ``s a call`` or ``number read a call``.
+    `known` says where the amount comes from: ``measured``, ``computed`` from shapes and the
+    device's rates, or ``counted``; '' if the cost is not known.
     """
 
     kind: ClassVar[str]
