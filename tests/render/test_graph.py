@@ -140,6 +140,9 @@ def test_operations_are_told_apart():
         "wrapped_sin"
     )
     assert picture.short_target(node("n", "<built-in method relu of type object>")) == "relu"
+    assert picture.short_target(node("n", "torch.ops.mylib.scaled.default")) == "scaled"
+    assert picture.short_target(node("n", "torch.ops.mylib.scaled.out")) == "scaled.out"
+    assert picture.short_target(node("n", "torch.ops.higher_order.cond")) == "cond"
 
 
 def test_positions_keep_gaps_and_stay_close():

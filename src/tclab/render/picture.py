@@ -41,6 +41,13 @@ CLASSES = {
 }
 
 
+# torch.ops.aten.add.Tensor, aten.add.Tensor, torch.ops.mylib.scaled.default
+_OPERATOR = re.compile(
+    r"(?:^|\.)(?:aten|prims|_quantized|inductor)\.(?P<of_pytorch>.+)$"
+    r"|^torch\.ops\.\w+\.(?P<other>\w+\.\w+)$"
+)
+
+
 def short_target(node: Node) -> str:
     """Return a short name for the target of a node: ``add.Tensor``, ``linear``."""
     target = clean(node.target)
@@ -49,8 +56,8 @@ def short_target(node: Node) -> str:
     if node.op == "call_module":
         return target
     pieces = target.split(".")
-    if match := re.search(r"(?:^|\.)(aten|prims|_quantized|inductor)\.(.+)$", target):
-        return match[2].removesuffix(".default")
+    if match := _OPERATOR.search(target):
+        return (match["of_pytorch"] or match["other"]).removesuffix(".default")
     return _without_module(pieces[-1], node.name) or target
 
 
