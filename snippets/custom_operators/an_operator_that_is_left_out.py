@@ -1,7 +1,7 @@
 """An operator whose result nobody reads: AOTAutograd leaves the call out, and no error says so.
 
-`mutates_args=()` declares that a call changes nothing. Where it changes something outside of its
-arguments, as these three write into a list, that is lost. A declared change keeps the call.
+`mutates_args=()` declares that a call changes nothing. Each of the three writes its name into a
+list, which no declaration covers. Only the one that declares a change of a tensor is kept.
 """
 # tclab: needs=cxx
 
