@@ -542,6 +542,21 @@ def test_a_break_on_data_reads_a_number() -> None:
         assert other.cost == NOT_KNOWN
 
 
+def test_a_skipped_function_is_named_and_whether_a_part_of_it_is_compiled() -> None:
+    def skip(function: str, *, skipped: bool = True) -> Break:
+        line = SourceLine("m.py", 7, "print(i)", function)
+        return replace(BREAK, location=line, stack=(line,), skipped=skipped)
+
+    def said(*items: Break) -> list[str]:
+        found = find(Evidence(breaks=Breaks(breaks=items, graphs=1)))
+        return [e.what.partition("; ")[2] for e in found if e.name == "skipped"]
+
+    assert said(skip("step")) == ["not compiled: step"]
+    assert said(skip("step"), skip("other", skipped=False)) == ["not compiled: step"]
+    assert said(skip("step"), skip("step", skipped=False)) == ["not compiled: the rest of step"]
+    assert said(skip("")) == [""]
+
+
 def test_the_break_that_reads_the_most_numbers_is_first() -> None:
     none, one, two = (
         replace(BREAK, gb_type=kind, location=SourceLine("m.py", number))

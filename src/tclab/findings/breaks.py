@@ -38,10 +38,28 @@ def find_breaks(evidence: Evidence) -> Iterator[Finding]:
         cost = Cost(read, "number read a call", "counted") if read else NOT_KNOWN
         places = _break_places(items, evidence)
         reason = break_reason(items[0], places[0] if places else None)
+        reason += _name_skipped(items, evidence)
         hints = list_hints(items[0])
         if not any(map(_has_user_lines, items)):  # PyTorch's words are on its own code there
             hints = tuple(hint for hint in hints if TRIED in hint)
         yield Finding(name, reason, places, cost, hints, "breaks")
+
+
+def _name_skipped(items: Sequence[Break], evidence: Evidence) -> str:
+    """Return what of which functions is not compiled, as the end of a sentence; '' for a graph
+    break.
+    """
+    frames = dict.fromkeys(_frame(item) for item in items if item.skipped and item.stack)
+    compiled = {_frame(each) for each in evidence.breaks if not each.skipped and each.stack}
+    names = [
+        f"the rest of {frame[1]}" if frame in compiled else frame[1] for frame in frames if frame[1]
+    ]
+    return f"; not compiled: {', '.join(names[:_MOST_PLACES])}" if names else ""
+
+
+def _frame(item: Break) -> tuple[str, str]:
+    """Return file and function of the frame that was to be compiled."""
+    return item.stack[0].file, item.stack[0].function
 
 
 def _break_places(items: Sequence[Break], evidence: Evidence) -> tuple[SourceLine, ...]:
