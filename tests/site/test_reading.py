@@ -14,6 +14,7 @@ from tclab.render.delivery.files import Files
 from tclab.site.pages import code_focus
 from tclab.site.snippets.files import read
 from tests.chromium import at_rest, press
+from tests.site.accessible import pale_texts
 
 ROOT = Path(__file__).resolve().parents[2]
 PHONE = {"width": 390, "height": 844}
@@ -229,6 +230,20 @@ def test_without_javascript_machine_code_is_a_link_away(tab, address: str) -> No
     assert page.locator("pre").inner_text().count("\n") > 100
     page.locator("a", has_text="Back").click()
     page.wait_for_url(f"**/{MACHINE}#{SASS}")
+
+
+@browser
+def test_a_listing_alone_is_dark_where_the_system_is_and_fits_a_phone(
+    tab, site: Path, address: str
+) -> None:
+    texts = {path: path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
+    alone = [path for path, text in texts.items() if 'class="tclab-alone"' in text[:100]]
+    longest = max(alone, key=lambda path: len(texts[path].partition("</title>")[0]))
+    page = tab(viewport=PHONE, color_scheme="dark")
+    page.goto(f"{address}/{longest.relative_to(site).as_posix()}")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(27, 30, 38)"
+    assert pale_texts(page) == {}
 
 
 @browser

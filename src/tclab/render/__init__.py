@@ -67,8 +67,15 @@ STYLES = {
     "tclab.css": ("tclab.css", "report.css", "entries.css", "decisions.css"),
     "chain.css": ("chain.css", "diff.css"),
 }
-#: The dark colours apply only to screens, because paper is light.
-_DARK = '@media screen {{\n  [data-md-color-scheme="slate"] {}\n}}\n'
+#: The dark colours apply only to screens, because paper is light. A page without scripts, which
+#: cannot know what the reader chose on the site, has those of the reader's system.
+_DARK = """@media screen {{
+  [data-md-color-scheme="slate"] {0}
+}}
+@media screen and (prefers-color-scheme: dark) {{
+  .tclab-alone {0}
+}}
+"""
 SCRIPTS = {
     "tclab.js": tuple(f"page/{part}.js" for part in _PAGE_PARTS),
     "chain.js": ("page/ready.js", *(f"chain/{part}.js" for part in _CHAIN_PARTS)),

@@ -26,9 +26,10 @@ FOLDER = "assets/code"
 _HEAD = "(the line of the kernel, or of the stage named, that it came from; then the code)"
 
 _STYLE = (
-    "body{margin:0;padding:1rem;font-family:system-ui,sans-serif;"
+    ":root{color-scheme:light dark}body{margin:0;padding:1rem;font-family:system-ui,sans-serif;"
     "background:var(--tclab-bg);color:var(--tclab-fg)}"
-    ".tclab-code>pre>code{max-height:none}a{color:var(--tclab-link)}"
+    "h1{font-size:1.25rem;overflow-wrap:anywhere}a{color:var(--tclab-link)}"
+    ".tclab-code>pre>code{max-height:none}"
 )
 
 
@@ -103,7 +104,7 @@ def _make_document(path: str, title: str, body: Html, owner: str) -> str:
     """
     root = "../" * path.count("/")
     head = (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<!doctype html>\n<html lang="en" class="tclab-alone"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width,initial-scale=1">'
         f'<meta name="robots" content="noindex"><title>{esc(title)}</title>'
         f'<link rel="icon" href="data:,">'
