@@ -67,8 +67,8 @@ STYLES = {
     "tclab.css": ("tclab.css", "report.css", "entries.css", "decisions.css"),
     "chain.css": ("chain.css", "diff.css"),
 }
-#: The dark colours apply only to screens, because paper is light. A page without scripts, which
-#: cannot know what the reader chose on the site, has those of the reader's system.
+#: The dark colours apply only to screens, because paper is light. A page outside of the site's
+#: theme, where no reader chooses a scheme, has that of the reader's system.
 _DARK = """@media screen {{
   [data-md-color-scheme="slate"] {0}
 }}

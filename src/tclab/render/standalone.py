@@ -28,12 +28,6 @@ code { font-family: var(--tclab-mono); font-size: .92em; }
 """
 
 
-def _all_css() -> str:
-    """Return the site's styles, with the dark colours for systems in dark mode."""
-    media = f"@media screen and (prefers-color-scheme: dark) {{ {render.dark_css(':root')} }}"
-    return f"{render.css()}\n{media}\n{_STYLE}"
-
-
 def _script_hash(script: str) -> str:
     """Return the hash of a script for a content security policy."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -61,10 +55,11 @@ def page(
     policy = f"{styles}; script-src {hashes}; {connect}img-src data:"
     script_elements = "".join(f"<script>{text}</script>\n" for text in scripts)
     return (
-        f'<!doctype html>\n<html lang="{esc(language)}">\n<head>\n<meta charset="utf-8">\n'
+        f'<!doctype html>\n<html lang="{esc(language)}" class="tclab-alone">\n'
+        '<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<link rel="icon" href="data:,">\n<title>{esc(title)}</title>\n'
-        f"<style>\n{_all_css()}</style>\n</head>\n<body>\n{header}<h1>{esc(title)}</h1>\n{body}\n"
+        f"<style>\n{render.css()}\n{_STYLE}</style>\n</head>\n<body>\n{header}<h1>{esc(title)}</h1>\n{body}\n"
         f"{script_elements}</body>\n</html>\n"
     )
