@@ -7,12 +7,19 @@ from collections.abc import Iterator, Sequence
 
 from tclab.findings.cache_keys import GPU_INDEX, describe_changes
 from tclab.findings.words import join_few, name_processes
-from tclab.model import NOT_KNOWN, Cost, Finding, JobProcess
+from tclab.model import (
+    CACHES_DISABLED,
+    GRAPH_CACHE_OFF,
+    NOT_KNOWN,
+    Cost,
+    Finding,
+    JobProcess,
+)
 
 #: A setting that turns the caches off → the environment variable that does so.
 _CACHE_VARIABLES = {
-    "torch.compiler.config.force_disable_caches = True": "TORCHINDUCTOR_FORCE_DISABLE_CACHES=1",
-    "torch._inductor.config.fx_graph_cache = False": "TORCHINDUCTOR_FX_GRAPH_CACHE=0",
+    CACHES_DISABLED: "TORCHINDUCTOR_FORCE_DISABLE_CACHES=1",
+    GRAPH_CACHE_OFF: "TORCHINDUCTOR_FX_GRAPH_CACHE=0",
 }
 _TURN_ON = (
     "Remove the setting, or {} from the environment, which makes it; keep it where each start has "

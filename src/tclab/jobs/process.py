@@ -29,6 +29,8 @@ from tclab.jobs.inputs import rank_in_name
 from tclab.jobs.schedules import read_collectives, read_executed, read_tensors
 from tclab.jobs.stages import read_stages
 from tclab.model import (
+    CACHES_DISABLED,
+    GRAPH_CACHE_OFF,
     CacheLookup,
     CompileTime,
     JobCompile,
@@ -53,8 +55,6 @@ _NO_NUMBER = re.compile(r"\.(?:size|stride|storage_offset)\(\)|___stack|^$")
 _VERSION = re.compile(r"^# torch version: (\S+)", re.MULTILINE)
 #: At most this number of characters is kept of the value of a key's part.
 _MOST_CHARACTERS = 160
-#: Settings of PyTorch's caches of compiled graphs.
-_DISABLE, _LOCAL_CACHE = "force_disable_caches", "fx_graph_cache"
 #: The name of a record that a framework adds → the name of the framework.
 _FRAMEWORKS = {
     "vllm_compilation_config": "vLLM",
@@ -240,22 +240,24 @@ def _read_lookups(trace: Trace) -> Iterator[tuple[CacheLookup, Parts]]:
 
 def _read_caches_off(trace: Trace) -> str:
     """Return the setting that turned the caches off in a compile, or ''."""
-    for event in trace.select(names.METRICS):
-        # "force_disable_caches" is in the settings of Inductor up to PyTorch 2.9
-        inductor, compiler = (
-            _read_settings(event.data, f"{each}_config") for each in ("inductor", "compiler")
-        )
-        if inductor.get(_DISABLE) or compiler.get(_DISABLE):
-            return f"torch.compiler.config.{_DISABLE} = True"
-        if inductor.get(_LOCAL_CACHE) is False and not inductor.get("fx_graph_remote_cache"):
-            return f"torch._inductor.config.{_LOCAL_CACHE} = False"
+    metrics = [event.data for event in trace.select(names.METRICS)]
+    # most compiles of a job have the same settings
+    for inductor_text, compiler_text in dict.fromkeys(
+        (each.get("inductor_config"), each.get("compiler_config")) for each in metrics
+    ):
+        inductor, compiler = _read_settings(inductor_text), _read_settings(compiler_text)
+        # it is a setting of Inductor up to PyTorch 2.9
+        if any(each.get("force_disable_caches") for each in (inductor, compiler)):
+            return CACHES_DISABLED
+        if inductor.get("fx_graph_cache") is False and not inductor.get("fx_graph_remote_cache"):
+            return GRAPH_CACHE_OFF
     return ""
 
 
-def _read_settings(metrics: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return the settings that the metrics of a compile hold as JSON; {} if they hold none."""
+def _read_settings(text: str | None) -> Mapping[str, Any]:
+    """Return the settings that a compile's metrics hold as JSON; {} if they hold none."""
     try:
-        settings = json.loads(metrics.get(name) or "{}")
+        settings = json.loads(text or "{}")
     except ValueError:  # a record of another form
         return {}
     return settings if isinstance(settings, dict) else {}

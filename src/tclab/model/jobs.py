@@ -96,6 +96,11 @@ class JobGraph:
     part: str = ""
 
 
+#: The settings that turn PyTorch's caches of compiled graphs off.
+CACHES_DISABLED = "torch.compiler.config.force_disable_caches = True"
+GRAPH_CACHE_OFF = "torch._inductor.config.fx_graph_cache = False"
+
+
 @kind("job-process")
 @dataclass(frozen=True)
 class JobProcess:

@@ -43,11 +43,15 @@ class CompileStart(TypedDict):
 
 
 class CompileMetrics(TypedDict, total=False):
-    """The outcome of a compile. The fields of a failure or a skip are None if it did not occur."""
+    """The outcome of a compile, and its settings as JSON. The fields of a failure or a skip are
+    None if it did not occur.
+    """
 
     fail_type: str | None
     fail_reason: str | None
     cudagraph_skip_reason: str | None
+    inductor_config: str | None
+    compiler_config: str | None
 
 
 class ChromeEvent(TypedDict, total=False):
