@@ -20,17 +20,16 @@ EMPTY = """
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "empty"};
 PyMODINIT_FUNC PyInit_empty(void) { return PyModule_Create(&module); }
 """
-CC = os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang")
+CC = shutil.which(os.environ.get("CC") or "gcc") or shutil.which("clang")
 
 
-def built(compilers, cc=""):
+def built(compilers, **variables):
     """What Triton says where only these commands, an assembler and a linker are found."""
     with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ):
         for name in ("as", "ld", *compilers):
             Path(folder, name).symlink_to(CC if name in compilers else shutil.which(name))
-        os.environ |= {"PATH": folder, "TRITON_CACHE_DIR": f"{folder}/cache", "CC": cc}
-        if not cc:
-            del os.environ["CC"]
+        os.environ.pop("CC", None)
+        os.environ |= {"PATH": folder, "TRITON_CACHE_DIR": f"{folder}/cache"} | variables
         try:
             return f"built: {compile_module_from_src(EMPTY, 'empty').__name__}"
         except RuntimeError as error:
@@ -39,7 +38,7 @@ def built(compilers, cc=""):
 
 rows = {
     "none": built([]),
-    "none, and CC names one": built([], cc=CC),
+    "none, and CC names one": built([], CC=CC),
     "gcc": built(["gcc"]),
     "clang": built(["clang"]),
 }

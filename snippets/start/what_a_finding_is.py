@@ -2,8 +2,8 @@
 
 The model counts its calls in an attribute, so that Dynamo compiles it at every call. It prints,
 which ends the graph, and it asks a tensor for a number, which ends it again and is counted. The
-tables of the report's first screen and of a program that reads `--format brief` have
-the same values.
+tables of the report's first screen and of a program that reads `--format brief` have the same
+values.
 """
 
 import json
