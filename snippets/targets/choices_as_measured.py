@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 
 import tclab
+from tclab.capturing.target.timing.measured import Ratio
 
 here = Path(__file__).resolve().parent
 places = (here, here.parents[1] / "records" / "h200-torch2.11")
@@ -40,6 +41,9 @@ apart = [key for key in both if decided(*one[key]) != decided(*two[key])]
 assert len(both) > 250
 # claim: the-medians-never-disagree
 assert all(a == b for a, b in medians)
+# claim: open-within-the-spread
+assert all(bool(Ratio(*ratio).answer) == decided(*ratio) for ratio in one.values())
+assert not all(decided(*ratio) for ratio in one.values())
 # claim: none-was-padded
 assert not any(ratio[1] > PADS_ABOVE for ratio in (*one.values(), *two.values()))
 # claim: under-a-tenth-is-open-in-one-alone

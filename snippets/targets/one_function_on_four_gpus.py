@@ -44,6 +44,11 @@ if tuple(map(int, torch.__version__.split(".")[:2])) == (2, 13):
     # claim: a-b200-does-not-split, torch == 2.13
     assert len(sums["b200"]) == 1
     assert GPUS["b200"].sm_count == max(t.sm_count for t in GPUS.values())
+    for gpu in ("rtx5090", "gb10"):
+        at_the_limit, above = (torch.empty(64, n, dtype=torch.bfloat16) for n in (524_288, 524_800))
+        # claim: capability-12-has-the-limit-of-10, torch == 2.13
+        assert len(tclab.capture(row_sums, target=gpu)(at_the_limit).kernels) == 1
+        assert len(tclab.capture(row_sums, target=gpu)(above).kernels) == 2
 tclab.show(tclab.Table(
     title="Sum over the rows of [240, 100000]", name="row-sums",
     columns=("target", "multiprocessors", "kernels", "results × elements summed for each"),

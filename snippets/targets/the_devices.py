@@ -23,8 +23,8 @@ known = {name: t.facts() for name, t in targets.TARGETS.items()}
 assert all(facts["source"] for facts in known.values())
 newer = {name for name, t in targets.TARGETS.items() if t.capability >= (9, 0)}
 for title, name, those in (
-    ("Since Hopper: compute capability 9.0 and later", "devices", newer),
-    ("Before Hopper", "older-devices", known.keys() - newer),
+    ("Compute capability 9.0 and later", "devices", newer),
+    ("Compute capability below 9.0", "older-devices", known.keys() - newer),
 ):
     tclab.show(tclab.Table(
         title=title, name=name,

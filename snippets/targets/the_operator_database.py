@@ -32,6 +32,9 @@ for gpu, record in read.items():
     # claim: the-rest-is-refused
     assert kernels["identical"] + kernels["open"] + kernels["refused"] == kernels["kernels"]
     assert kernels["refused"] < 0.002 * kernels["kernels"]
+    raised = [row["why"] for row in operators if "gpu refused" in row["verdicts"]]
+    # claim: gpu-refused-fails-in-eager-too
+    assert raised and all(why.startswith("it raises without torch.compile") for why in raised)
     left = [row for row in operators if {"open", "refused"} & set(row["verdicts"])]
     # claim: what-is-open-or-refused-has-its-reason
     assert left and all(row["why"] for row in left)

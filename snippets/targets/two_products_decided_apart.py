@@ -43,6 +43,11 @@ else:
 fixed = tclab.capture(both, target="h200", assume={"pad: mm of [8, 64]": "yes"})(x, v, y, w)
 # claim: one-product-assumed
 assert [question.operator for question in fixed.timed] == ["mm of [8, 48] @ [48, 30]"]
+none = tclab.capture(both, target="h200", assume={"pad: mm of [9, 9]": "yes"})(x, v, y, w)
+plain = tclab.capture(both, target="h200")(x, v, y, w)
+# claim: a-name-of-no-product-changes-nothing
+assert none.timed == plain.timed
+assert [k.code for k in none.kernels] == [k.code for k in plain.kernels]
 
 
 def alike(x, v, w):

@@ -33,6 +33,9 @@ assert sum(model["name"].startswith("training/") for model in models) >= 10
 assert {model["compared"] for model in models} == {record["recorded"]}
 # claim: each-model-is-answered
 assert set(verdicts) <= {"identical", "open", "same kernels"}
+(open_one,) = (model for model in models if model["verdict"] == "open")
+# claim: an-open-one-has-identical-kernels
+assert open_one["identical"] == open_one["kernels"] and open_one["why"].startswith("1 padding")
 # claim: none-is-refused
 assert kernels["refused"] == 0 and "refused" not in verdicts
 # claim: none-is-different
