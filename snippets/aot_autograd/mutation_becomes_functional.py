@@ -49,6 +49,11 @@ assert not any("scatter" in node.target for node in whole.nodes)
 # claim: one-copy-at-the-end
 assert targets.count("aten.copy_.default") == 1 and targets[-1] == "aten.copy_.default"
 
+trained = start.clone().requires_grad_() * 1
+joint = tclab.capture(update, backend="aot_eager", backward=True)(trained, x)
+# claim: with-a-gradient-the-copy-is-outside
+assert not any("copy_" in n.target for n in joint.forward[0].nodes) and torch.equal(trained, theirs)
+
 fused = tclab.capture(update)(start.clone(), x)
 # claim: inductor-fuses-the-copy-here
 assert len(fused.kernels) == 1

@@ -63,3 +63,14 @@ assert state.seen == [(8,)] and state.total == 0.5
 torch.testing.assert_close(c.result, everything(x))
 
 tclab.show(c.graphs[0], name="graph")
+
+
+def counts_its_calls(x):
+    counts_its_calls.calls += 1  # an attribute of a function
+    return x + 1
+
+
+counts_its_calls.calls = 0
+if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 14):
+    # claim: an-attribute-of-a-function-breaks, torch < 2.14
+    assert len(tclab.capture(counts_its_calls, backend="eager")(x).breaks) == 1

@@ -4,7 +4,8 @@
 empty graph. Dynamo then marks the function as one to leave alone: later calls run eager, even
 those whose compiled code is still in the cache. No warning is given. The last column shows it:
 `f` adds 100 when it runs as plain Python. With `fullgraph=True` the empty call is
-kept as an entry like any other. A call that returns a symbolic size has a graph of its own.
+kept as an entry like any other. A call that returns a symbolic size has a graph of its own;
+one that returns a size that is still a constant has none.
 """
 
 import torch
@@ -23,8 +24,11 @@ def f(x, scale):
 x = torch.ones(4)
 
 
-def asks_first(x, scale):
-    return x.shape[0] if scale is None else f(x, scale)
+def asks_first(x, scale):  # does not call `f`, which would be compiled by itself
+    if scale is None:
+        return x.shape[0]
+    y = (x * scale).sin()
+    return y if torch.compiler.is_compiling() else y + 100
 
 
 def what_ran(scales, fn=f, **options):
@@ -48,6 +52,7 @@ rows = [
     ("2.0, None, 2.0", "fullgraph=True", *what_ran(work_first, fullgraph=True)),
     ("None, 2.0, 2.0", "fullgraph=True", *what_ran(empty_first, fullgraph=True)),
     ("2.0, None, 2.0", "dynamic=True", *what_ran(work_first, fn=asks_first, dynamic=True)),
+    ("None, 2.0, 2.0", "none; returns a size", *what_ran(empty_first, fn=asks_first)),
 ]
 # claim: an-empty-call-ends-it
 assert rows[0][2:] == ("compiled code", "returns x", "eager")
@@ -59,6 +64,8 @@ assert rows[2][2:] == ("compiled code", "returns x", "compiled code")
 assert rows[3][2:] == ("returns x", "compiled code", "compiled code")
 # claim: a-symbolic-size-is-no-empty-call
 assert rows[4][2:] == ("compiled code", "returns its size", "compiled code")
+# claim: a-constant-size-is-one
+assert rows[5][2:] == ("returns its size", "eager", "eager")
 
 tclab.show(
     tclab.Table(

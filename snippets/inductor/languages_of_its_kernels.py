@@ -55,6 +55,9 @@ assert (inductor.cpu_backend, inductor.cuda_backend) == ("cpp", "triton")
 assert (inductor.xpu_backend, inductor.tpu_backend) == ("triton", "pallas")
 # claim: cpp-is-written-here
 assert "async_compile.cpp" in found["cpp"][0]
+in_cpp, _ = compiled(doubled, x, cpp_wrapper=True)
+# claim: not-with-a-wrapper-in-cpp
+assert "cpp_fused_" in in_cpp and "async_compile" not in in_cpp
 # claim: triton-wants-a-driver
 assert "0 active drivers" in found["triton"][1]
 # claim: halide-wants-its-package
@@ -126,6 +129,8 @@ def launched(x):
 
 c = tclab.capture(launched, target="h200")(torch.randn(4096))
 code = next(kernel.code for kernel in c.kernels if "twice" in kernel.kernel_name)
+# claim: a-kernel-of-yours-stands-there-too
+assert "async_compile.triton('twice'" in c.wrapper[0].code
 # claim: a-gluon-kernel-is-written-as-triton
 assert not c.breaks and "@triton.jit\ndef twice(" in code and "@gluon" not in code
 try:

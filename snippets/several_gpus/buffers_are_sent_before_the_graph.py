@@ -5,6 +5,8 @@ names of what is called in them.
 """
 # tclab: timeout=120
 
+import contextlib
+
 import torch
 from _two import in_two
 from torch import nn
@@ -42,8 +44,22 @@ def call(rank, model, broadcast):
 WAYS = {"broadcast_buffers=True": True, "broadcast_buffers=False": False}
 
 
+def accumulated(rank):
+    """The buffer after each of three calls, two of them under `no_sync`; before, `rank + 1`."""
+    torch._dynamo.reset()
+    parallel = DistributedDataParallel(Net())
+    compiled, buffer, found = torch.compile(parallel, backend="eager"), parallel.module.shift, []
+    for waits in (parallel.no_sync, parallel.no_sync, contextlib.nullcontext):
+        buffer.fill_(rank + 1)
+        with waits():
+            compiled(torch.ones(2, 4)).sum().backward()
+        found.append(buffer[0].item())
+    return found
+
+
 def both(rank):
-    return {way: call(rank, Net(), broadcast) for way, broadcast in WAYS.items()}
+    calls = {way: call(rank, Net(), broadcast) for way, broadcast in WAYS.items()}
+    return calls | {"no_sync": accumulated(rank)}
 
 
 first, second = in_two(both)
@@ -56,3 +72,5 @@ assert sent[2] == 1 and kept[2] == 2
 # claim: the-graph-is-the-same
 assert sent[:2] == kept[:2] and sent[0] == 1
 assert not any("broadcast" in name for graph in sent[1] for name in graph)
+# claim: not-after-a-call-under-no-sync
+assert second["no_sync"] == [1, 2, 2]
