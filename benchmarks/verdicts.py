@@ -105,6 +105,7 @@ def measure_repeatedly(file: Path, name: str, times: int) -> Iterator[dict[str, 
                 "number": number,  # 0 is the first with these processes
                 "verdict": found.verdict(mode),
                 "speedups": found.speedups(mode),
+                "waited": [each.waited_share for each in found.modes],
                 "load": os.getloadavg()[0],
             }
 

@@ -56,7 +56,7 @@ class ModeTimes:
     seconds of the first pass, with the compiles and without any cache of kernels. `host_share` is
     the share of the time in which the host issued work for the GPU; None on a CPU. `memory` is
     None if it was not measured. `problem` says why nothing was measured. `waited` are the seconds
-    of each round in which the calls waited for a core that other programs had; empty if not known.
+    of each round that threads waited for a core, summed over the threads; empty if not known.
     """
 
     kind: ClassVar[str]
@@ -70,15 +70,17 @@ class ModeTimes:
 
     @property
     def undisturbed(self) -> tuple[float, ...]:
-        """The rounds without the seconds in which the calls waited for a core."""
+        """The least that the rounds would have taken if no thread had waited for a core."""
         if not self.waited:
             return self.rounds
         return tuple(max(s - w, 0.01 * s) for s, w in zip(self.rounds, self.waited))
 
     @property
     def waited_share(self) -> float:
-        """The share of the rounds in which the calls waited for a core; 0 if it is not known."""
-        return sum(self.waited) / sum(self.rounds) if self.waited else 0.0
+        """The share of the rounds in which threads waited for a core, 1 at most; 0 if it is not
+        known.
+        """
+        return min(1.0, sum(self.waited) / sum(self.rounds)) if self.waited else 0.0
 
     @property
     def median(self) -> float:
@@ -164,14 +166,14 @@ class Measurement:
 
     def verdict(self, mode: ModeTimes) -> str:
         """Return FASTER or SLOWER if all rounds but one agree, SAME if they are close to eager's,
-        else UNSTEADY. It is UNSTEADY, too, if the rounds without the waits for a core say
-        otherwise: then other programs may have held up one mode more than the other.
+        else UNSTEADY. They have to agree however much of the waits for a core held up one mode and
+        not the other.
         """
         if self.eager is None or len(mode.rounds) < _FEWEST_ROUNDS:
             return UNSTEADY
-        verdict = _judge(_divide(self.eager.rounds, mode.rounds))
-        undisturbed = _judge(_divide(self.eager.undisturbed, mode.undisturbed))
-        return verdict if verdict == undisturbed else UNSTEADY
+        least = _divide(self.eager.undisturbed, mode.rounds)[1]
+        most = _divide(self.eager.rounds, mode.undisturbed)[-2]
+        return _judge(least, most)
 
     def break_even(self, mode: ModeTimes) -> int | None:
         """Return the number of passes over the calls after which the compile has paid for itself;
@@ -189,8 +191,7 @@ def _divide(eager: Sequence[float], compiled: Sequence[float]) -> list[float]:
     return sorted(e / c for e, c in zip(eager, compiled))
 
 
-def _judge(ratios: Sequence[float]) -> str:
-    low, high = ratios[1], ratios[-2]
+def _judge(low: float, high: float) -> str:
     if low > 1 + _LEAST_GAIN:
         return FASTER
     if high < 1 / (1 + _LEAST_GAIN):

@@ -38,6 +38,8 @@ def read_waits() -> dict[str, float]:
     return waits
 
 
-def find_longest_wait(before: dict[str, float]) -> float:
-    """Return the most seconds that one thread has waited for a core since `read_waits`."""
-    return max((now - before.get(task, now) for task, now in read_waits().items()), default=0.0)
+def sum_waits(before: dict[str, float]) -> float:
+    """Return how many seconds the threads have waited for a core since `read_waits`, summed: what
+    they do together was held up by no more, whichever of them waits for which.
+    """
+    return sum(now - before.get(task, 0.0) for task, now in read_waits().items())

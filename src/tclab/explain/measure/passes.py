@@ -117,7 +117,7 @@ def time_round(run: Callable[[], None], repetitions: int) -> Round:
     issued = time.perf_counter()
     wait()
     seconds = time.perf_counter() - began
-    waited = threads.find_longest_wait(before)
+    waited = threads.sum_waits(before)
     return Round(seconds / repetitions, (issued - began) / seconds, waited / repetitions)
 
 

@@ -54,7 +54,7 @@ class Prepared:
 @dataclass(frozen=True)
 class Round:
     """The seconds of one pass over all calls, as the mean of a round, the share of this time in
-    which the host was busy issuing work, and its seconds in which a thread waited for a core.
+    which the host was busy issuing work, and the seconds that its threads waited for a core.
     """
 
     seconds: float
