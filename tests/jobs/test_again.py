@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
+from tclab.capturing.trace.events import Event, Trace
 from tclab.capturing.trace.records import read_log
 from tclab.cli.open import open_command
 from tclab.errors import BadRequest
@@ -155,6 +158,36 @@ def test_what_is_called_the_same_is_the_same_text(graphs: list[TracedGraph]) -> 
     name = next(kernel.name for kernel in compare_codes(code, code))
     renamed = code.replace(name, name.replace("_fused_", "_fused_other_"))
     assert {kernel.verdict for kernel in compare_codes(code, renamed)} == {SAME}
+
+
+def test_the_index_of_the_gpu_is_no_difference(graphs: list[TracedGraph]) -> None:
+    """A rank compiles for its own GPU, and the graph is compiled again for GPU 0."""
+    code = next(graph.code for graph in graphs if graph.question.target)
+    of_gpu = r"(index=|_device\(|_DeviceGuard\(|raw_stream\(|stream|cuda:)0\b"
+    of_rank = re.sub(of_gpu, r"\g<1>1", code)
+    assert of_rank.count("stream1") == code.count("stream0") > 0
+    assert {each.verdict for each in compare_codes(of_rank, code)} == {SAME}
+    of_two_gpus = of_rank.replace("get_raw_stream(1)", "get_raw_stream(2)", 1)
+    assert DIFFERS in {each.verdict for each in compare_codes(of_two_gpus, code)}
+
+
+def test_each_backward_of_a_split_compile_has_its_own_metadata() -> None:
+    """DDP splits a graph: all forwards are compiled before the first backward, the last part's."""
+
+    def record(name: str, payload: str) -> Event[Any]:
+        return Event(name, {}, payload, "4/0")
+
+    def graph(inputs: str) -> list[Event[Any]]:
+        runnable = f"class Repro:\n    def forward(self, {inputs}):\n"
+        return [record("fx_graph_runnable", runnable), record("inductor_output_code", "")]
+
+    events = []
+    for donated in (3, 5):
+        events.append(record("aot_forward_graph_fw_metadata", f"  bw_donated_idxs=[{donated}],"))
+        events += graph("primals_1")
+    events += graph("add_1, tangents_1") * 2
+    found = [each.question.donated for each in find_graphs(Trace(events))]
+    assert found == [(3,), (5,), (5,), (3,)]
 
 
 def test_the_page_and_the_text_say_it(job: Job) -> None:

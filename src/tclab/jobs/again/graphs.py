@@ -5,6 +5,7 @@ its text, its output code, and what the records before and after it say of the c
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -91,16 +92,19 @@ def find_graphs(trace: Trace) -> Iterator[TracedGraph]:
 def _group(trace: Trace) -> Iterator[dict[str, Event[Any]]]:
     """Yield the records of each graph by name, the answer of Inductor's cache among them."""
     group: dict[str, Event[Any]] = {}
-    known: dict[str, Event[Any]] = {}
+    known: dict[str, list[Event[Any]]] = defaultdict(list)
     for event in trace.select(_METADATA, _TEXT, _BEFORE, _AFTER, _CODE, *_ANSWERS):
         if event.name == _METADATA:
-            known[event.compile_id] = event
+            known[event.compile_id].append(event)
         elif event.name == _TEXT or (group and event.compile_id != group[_TEXT].compile_id):
             if group:
                 yield group
             group = {_TEXT: event} if event.name == _TEXT else {}
-            if group and event.compile_id in known:
-                group[_METADATA] = known[event.compile_id]
+            if group and (waiting := known[event.compile_id]):
+                group[_METADATA] = waiting[-1]
+                if _is_backward(event.payload) and len(waiting) > 1:
+                    # DDP splits one compile: all forwards come first, the last one's backward next.
+                    waiting.pop()
         elif group:
             name = "answer" if event.name in _ANSWERS else event.name
             group.setdefault(name, event)
@@ -120,8 +124,8 @@ def _read_ranges(trace: Trace) -> Iterator[tuple[str, Mapping[str, str]]]:
 def _read_graph(group: Mapping[str, Event[Any]], ranges: Mapping[str, str]) -> TracedGraph:
     text, code = group[_TEXT].payload, group[_CODE].payload
     printed = group.get(_AFTER, group[_TEXT]).payload
-    inputs = match["names"] if (match := _INPUTS.search(text)) else ""
-    backward, traced = "tangents_" in inputs, "primals_" in inputs
+    inputs = _read_inputs(text)
+    backward, traced = _is_backward(text), "primals_" in inputs
     metadata = group[_METADATA].payload if _METADATA in group else ""
     lists = {match["name"]: match["values"] for match in _LIST.finditer(metadata)}
     static = lists.get("static_input_indices", "")
@@ -155,6 +159,14 @@ def _read_graph(group: Mapping[str, Event[Any]], ranges: Mapping[str, str]) -> T
     version = match[1] if (match := _VERSION.search(text)) else ""
     lowered = group[_AFTER].payload if _AFTER in group else ""
     return TracedGraph(group[_TEXT].compile_id, question, code, version, device, refusal, lowered)
+
+
+def _read_inputs(text: str) -> str:
+    return match["names"] if (match := _INPUTS.search(text)) else ""
+
+
+def _is_backward(text: str) -> bool:
+    return "tangents_" in _read_inputs(text)
 
 
 def _read_numbers(text: str) -> tuple[int, ...]:

@@ -1,8 +1,9 @@
 """Compare the output code of a graph that was compiled again with the job's, kernel by kernel.
 
-Three things are left out. The names of kernels: Inductor makes them of the operators before their
-decomposition, which a trace does not have. The numbers in them. And the hash of the installed
-Triton (``backend_hash``), which is that of the machine.
+Four things are left out. The names of kernels: Inductor makes them of the operators before their
+decomposition, which a trace does not have. The numbers in them. The hash of the installed Triton
+(``backend_hash``), which is that of the machine. And the index of the GPU where the code has one
+alone: the graph is compiled again for GPU 0.
 """
 
 from __future__ import annotations
@@ -24,6 +25,17 @@ _BACKEND = re.compile(r"'backend_hash': '[0-9A-Fa-f]+', ")
 # triton_poi_fused_add_relu_0
 _NAME = re.compile(r"_fused_?\w*$|_\d+$")
 _COMMENT = re.compile(r"^\s*#.*\n|^\s*\n|^AOT ID.*\n", re.MULTILINE)
+# DeviceProperties(type='cuda', index=1,
+# torch.cuda._DeviceGuard(1)
+# torch.cuda.set_device(1)
+# get_raw_stream(1)
+# stream1
+# raw_stream1
+# 'cuda:1'
+_GPU = re.compile(
+    r"(?P<before>type='cuda', index=|_DeviceGuard\(|\bset_device\(|get_raw_stream\("
+    r"|\b(?:raw_)?stream|\bcuda:)(?P<index>\d+)\b"
+)
 #: A quoted key of a kernel's settings, before which a long line is broken for the difference.
 _KEY = re.compile(r", (?='\w+': )")
 
@@ -32,7 +44,7 @@ def compare_codes(job: str, again: str) -> tuple[JobReplayKernel, ...]:
     """Return each kernel of a job's output code with a verdict, and, as a kernel without a name,
     the code around the kernels. `again` is the output code of the second compile.
     """
-    ours, theirs = OutputCode.parse(again), OutputCode.parse(job)
+    ours, theirs = OutputCode.parse(again), OutputCode.parse(_move_to_first_gpu(job))
     waiting: dict[str, list[Definition]] = defaultdict(list)
     for each in ours.definitions:
         waiting[plain_kernel(each)].append(each)
@@ -50,6 +62,13 @@ def compare_codes(job: str, again: str) -> tuple[JobReplayKernel, ...]:
         for each in found
     ]
     return (*kernels, _compare_calls(theirs, ours))
+
+
+def _move_to_first_gpu(code: str) -> str:
+    """Return output code for one GPU as it is for GPU 0; code for several stays as it is."""
+    if len({match["index"] for match in _GPU.finditer(code)}) != 1:
+        return code
+    return _GPU.sub(r"\g<before>0", code)
 
 
 def _find_difference(kernel: Definition, left: list[Definition]) -> JobReplayKernel:
