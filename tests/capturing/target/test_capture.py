@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import os
 import re
 from functools import cached_property
 from pathlib import Path
@@ -11,10 +12,12 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch._inductor.runtime import compile_tasks
 
 import tclab
 from tclab.capturing.target import stand_in
 from tclab.capturing.target.capture import TargetCapture, capture_for
+from tclab.capturing.torch_private import autotuners
 from tclab.errors import CaptureError
 from tclab.model import Configuration
 from tclab.targets import TargetError
@@ -345,6 +348,26 @@ def test_kernels_are_compiled_once(pointwise_h200: Any, monkeypatch: Any) -> Non
     assert c.units[0].compiled == {kernel.name: kernel}
     (chain,) = c.chains()
     assert chain.panes[-1].stage == "sass" and c.chains() is c.chains()
+
+
+def test_the_assembler_is_the_one_that_inductor_takes(
+    pointwise_h200: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """A CUDA build may have ``torch/bin/ptxas``, which Inductor names to Triton; PyTorch 2.13 looks
+    for it in another folder.
+    """
+    torchs = tmp_path / "torch"
+    for folder in (torchs / "bin", torchs / "_inductor" / "bin"):
+        folder.mkdir(parents=True)
+        ptxas = folder / "ptxas"
+        ptxas.symlink_to(autotuners.tool_path("ptxas"))
+    monkeypatch.setenv("TRITON_PTXAS_PATH", "")  # so that it is as before after the test
+    monkeypatch.delenv("TRITON_PTXAS_PATH")
+    monkeypatch.setattr(compile_tasks, "__file__", str(torchs / "_inductor" / "runtime" / "c.py"))
+    compile_tasks._set_triton_ptxas_path.cache_clear()
+    assert reread(pointwise_h200).compiled
+    assert os.environ["TRITON_PTXAS_PATH"].startswith(str(torchs))
+    compile_tasks._set_triton_ptxas_path.cache_clear()
 
 
 def test_what_triton_gets_is_what_inductor_wrote(pointwise_h200: Any) -> None:

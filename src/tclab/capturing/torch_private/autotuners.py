@@ -16,6 +16,9 @@ NAMES = (
     Private("torch._inductor.runtime.autotune_cache", "AutotuneCache.create", "what was timed"),
     Private("torch._inductor.runtime.compile_tasks", "_reload_python_module", "a new autotuner"),
     Private(
+        "torch._inductor.runtime.compile_tasks", "_set_triton_ptxas_path", "PyTorch's own ptxas"
+    ),
+    Private(
         "torch._inductor.runtime.triton_heuristics",
         "CachingAutotuner._precompile_config",
         "compiles a kernel",
@@ -49,10 +52,12 @@ def build_autotuner(name: str, source: str) -> Any:
 
 
 def compile_config(autotuner: Any, config: Any) -> Any:
-    """Compile a kernel as Inductor does (CachingAutotuner._precompile_config), without the
-    static launcher, which would load the binary."""  # noqa: D209
-    from torch._inductor.runtime import triton_heuristics
+    """Compile a kernel as Inductor does (CachingAutotuner._precompile_config), with the ptxas that
+    a CUDA build of PyTorch may bring, and without the static launcher, which would load the binary.
+    """
+    from torch._inductor.runtime import compile_tasks, triton_heuristics
 
+    compile_tasks._set_triton_ptxas_path()
     launcher = triton_heuristics.StaticTritonCompileResult
     with mock.patch.object(launcher, "can_statically_launch", return_value=None):
         return autotuner._precompile_config(config).kernel
