@@ -188,9 +188,11 @@ def test_a_link_to_a_folded_line_opens_it(tab, address: str) -> None:
     page = opened(tab, f"{address}/pipeline/dynamo.html")
     folded = page.locator(".tclab-listing details code > span[id]").last.get_attribute("id")
     page.goto(f"{address}/pipeline/dynamo.html#{folded}")
-    line = page.locator(f"#{folded}")
-    line.wait_for()
-    assert 0 < line.bounding_box()["y"] < page.viewport_size["height"]
+    page.wait_for_function(  # the browser scrolls there once the fold is open
+        "id => { const y = document.getElementById(id).getBoundingClientRect().y;"
+        " return 0 < y && y < innerHeight }",
+        arg=folded,
+    )
 
 
 @browser
