@@ -104,6 +104,9 @@ def test_an_assumption_wants_a_target_and_a_value(model, capsys):
     assert command.main([*words, "pad=no"]) == 2
     assert command.main([*words, "pad", "--target", "h200"]) == 2
     assert command.main([*words, "pad=often", "--target", "h200"]) == 2
+    assert "known: pad=no" in capsys.readouterr().err
+    assert command.main([*words, "pad: mm of [9, 9]=yes", "--target", "h200"]) == 2
+    assert "no matrix product that the GPU would time" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_complete_report_ends_with_0_and_its_file_carries_the_target(model, folder, capsys):
