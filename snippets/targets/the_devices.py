@@ -3,7 +3,7 @@
 What a target answers when Inductor asks for the properties of the GPU. Inductor also estimates
 times, from a bandwidth and from a rate of arithmetic, where it orders nodes or pads products.
 `sm_90` and its like name an architecture, not a device: they stand for the device in the last
-column. A GPU whose instructions the tools in Triton's wheel do not know is refused.
+table. A GPU whose instructions the tools in Triton's wheel do not know is refused.
 """
 # tclab: needs=triton
 
@@ -28,19 +28,33 @@ for title, name, those in (
 ):
     tclab.show(tclab.Table(
         title=title, name=name,
-        columns=("target", "device", "sm", "multiprocessors", "shared memory, block", "L2",
-                 "memory", "source"),
-        rows=[(name, f["device"], f["compute capability"], int(f["multiprocessors"]),
-               f["shared memory per block"], f["L2"], f["memory"], f["source"])
-              for name, f in known.items() if name in those],
-        caption="Registers, threads and shared memory of a multiprocessor: CUDA C++ Programming "
-                "Guide, Compute Capabilities.",
+        columns=("target", "device", "sm", "multiprocessors", "clock", "memory", "bandwidth", "L2",
+                 "shared memory"),
+        units=("", "", "", "", "MHz", "GiB", "GB/s", "MiB", "KiB a block"),
+        formats=(*[""] * 5, ".0f", ".0f", "g", ""),
+        rows=[(name, t.device.removeprefix("NVIDIA "), known[name]["compute capability"],
+               t.sm_count, t.clocks.multiprocessor, t.memory_bytes / 2**30,
+               t.clocks.bytes_per_second / 1e9, t.l2_bytes / 2**20,
+               t.architecture.shared_memory_per_block_optin // 2**10)
+              for name, t in targets.TARGETS.items() if name in those],
     ))  # fmt: skip
+tclab.show(tclab.Table(
+    title="Where the numbers are from", name="sources", columns=("target", "source"),
+    rows=[(name, facts["source"]) for name, facts in known.items()],
+    caption="Registers, threads and shared memory: CUDA C++ Programming Guide, Compute "
+            "Capabilities. Clocks are the highest; bandwidth is computed from clock and bus.",
+))  # fmt: skip
 bare = [name for name in targets.names() if name not in targets.TARGETS]
 tclab.show(tclab.Table(
     title="Architectures", name="architectures", columns=("target", "has the numbers of"),
     rows=[(name, targets.get(name).device) for name in bare],
 ))  # fmt: skip
+
+# claim: each-capability-has-a-name
+assert {targets.get(name).capability for name in bare} == {
+    t.capability for t in targets.TARGETS.values()
+}
+assert {targets.get(name).device for name in bare} <= {f["device"] for f in known.values()}
 
 refused = set()
 for name in ("v100", "b300", "gb10", "thor"):

@@ -372,7 +372,7 @@ def test_a_choice_that_timings_do_not_decide_is_named():
     doubt = TimedQuestion("pad", "mm of [8, 30]", "m.py:3", "a", "it took 1.05 (0.90 to 1.20)")
     report = Report(title="f", name="report", timed=(doubt, TimedQuestion("pad", "mm", "m.py:4")))
     _, said = report_words.remarks(report)
-    assert said == "pad: mm of [8, 30], m.py:3 may go either way: it took 1.05 (0.90 to 1.20)."
+    assert said == "pad: mm of [8, 30], m.py:3 stays open: it took 1.05 (0.90 to 1.20)."
 
 
 def test_a_kernel_of_several_groups_moves_what_they_move():

@@ -104,6 +104,17 @@ def test_an_assumption_wants_a_target_and_a_value(model, capsys):
     assert command.main([*words, "pad=no"]) == 2
     assert command.main([*words, "pad", "--target", "h200"]) == 2
     assert command.main([*words, "pad=often", "--target", "h200"]) == 2
+    assert "known: pad=no" in capsys.readouterr().err
+    assert command.main([*words, "pad: mm of [9, 9]=yes", "--target", "h200"]) == 2
+    assert "no matrix product that the GPU would time" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "cause"), [(["--target", "h200"], "the NVIDIA H200 is"), ([], "there is no target")]
+)
+def test_unverified_is_for_amd_alone(words, cause, model, capsys):
+    assert command.main(["explain", "model.py:activate", "--unverified", *words]) == 2
+    assert f"--unverified: {cause}" in capsys.readouterr().err
 
 
 def test_a_complete_report_ends_with_0_and_its_file_carries_the_target(model, folder, capsys):

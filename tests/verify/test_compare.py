@@ -7,9 +7,11 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from tclab.system import machine
 from tclab.workshop.verify import compare, running
 from tclab.workshop.verify.results import load, result_path
 
@@ -64,19 +66,15 @@ def test_one_character_in_a_kernel_makes_it_different(done: Path, tmp_path: Path
     assert found["different"] == 1
 
 
-def test_the_gpus_side_fails_without_a_gpu_and_says_why(done: Path, tmp_path: Path) -> None:
-    """Its row is a failure; the target's side is not lost."""
-    import torch
-
-    if torch.cuda.is_available():
-        pytest.skip("there is a GPU")
-    name = NAMES[0]
-    arguments = planted(done, tmp_path)
-    result_path(tmp_path, "gpu", name).unlink()
-    assert compare.main(arguments) == 0
-    row = next(row for row in report(tmp_path)["functions"] if row["name"] == name)
-    assert row["verdict"] == "gpu failed"
-    assert "CUDA" in row["reason"] or "NVIDIA driver" in row["reason"]
+def test_without_a_gpu_it_is_refused_before_anything_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    monkeypatch.setattr(machine, "here", lambda: SimpleNamespace(gpu=""))
+    monkeypatch.setattr(compare, "run_all", lambda *_: pytest.fail("it compiled"))
+    for words in ([], ["--corpus", "models"], ["--side", "gpu"]):
+        assert compare.main(["--out", str(tmp_path), *words]) == 1
+        assert "no NVIDIA GPU here" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_name_that_is_nowhere_is_named(tmp_path: Path, capsys) -> None:

@@ -62,10 +62,13 @@ def test_what_the_function_itself_does_is_no_failure(
     assert result.get("reason", "").endswith(reason)
 
 
-def test_on_the_gpu_a_function_may_raise_in_other_words(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", [RuntimeError, ValueError])
+def test_on_the_gpu_a_function_may_raise_in_other_words(
+    kind: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Dynamo's words for an argument on a wrong device are not those of the operator."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    own = {"cuda": RuntimeError("expected it on the CPU"), "cpu": None}
+    own = {"cuda": kind("expected it on the CPU"), "cpu": kind("expected it on the CPU")}
     monkeypatch.setattr(sides, "_find_eager_error", lambda name, corpus, device: own[device])
     error = torch._dynamo.exc.TorchRuntimeError("must be on CPU")
     told = {

@@ -81,6 +81,9 @@ class ExplainRequest:
         specs = tuple(map(_inputs.parse, inputs))
         assumed = _options.parse_assumed(assume, target)
         device, compile_options = find_target(target, unverified), _options.parse(options)
+        if unverified and not (device and device.gfx):
+            cause = f"the {device.device} is not AMD's" if device else "there is no target"
+            raise BadRequest("--unverified", cause, "leave it out, or name one: --target mi300x")
         most = None if long_kernels else _options.MOST_LINES
         return cls(
             spec,

@@ -7,8 +7,10 @@ from a file. Only the standard library is used here.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
+from pathlib import Path
 
 from tclab.model import Version
 from tclab.targets import amd, files
@@ -74,6 +76,9 @@ def get(name: str | Target, *, unverified: bool = False) -> Target:
     if of_amd or _AMD_NAME.fullmatch(key):
         cause = UNVERIFIED if of_amd else f"of AMD's GPUs only {', '.join(amd.TARGETS)} have a name"
         raise TargetError(f"target {name!r}", cause, _AMD_NEXT_STEP)
+    if os.path.isfile(name):
+        step = f"mv {name} {Path(name).with_suffix('.json')}"
+        raise TargetError(f"target {name}", "the name of a target file ends with .json", step)
     raise TargetError(f"target {name!r}", "no such target", _suggest_targets(key))
 
 
@@ -84,7 +89,7 @@ def architecture(arch: int) -> Architecture | None:
 
 def _normalize_name(name: str) -> str:
     key = re.sub(r"^((nvidia|geforce|tesla|jetson)[ _-]*)+", "", str(name).strip().lower())
-    if match := re.fullmatch(r"(?:sm|compute|cc)?[ _-]?(\d+)\.?(\d)a?", key):
+    if match := re.fullmatch(r"(?:sm|compute|cc)?[ _-]?(\d{1,2})\.?(\d)a?", key):
         return f"sm_{match[1]}{match[2]}"
     return re.sub(r"[ _-]+", "", key)
 
@@ -104,6 +109,14 @@ _AMD_NEXT_STEP = (
 def _suggest_targets(key: str) -> str:
     from difflib import get_close_matches  # slow to import
 
-    near = get_close_matches(key, names(), n=3, cutoff=0.5)
+    close = get_close_matches(key, names(), n=9, cutoff=0.5)
+    # rtx4070 before sm_70 for 4070, b200 before h100 for b100
+    near = sorted(close, key=lambda n: (n not in key and key not in n, n[0] != key[0]))[:3]
     nearest = f"did you mean {' or '.join(near)}? " if near else ""
-    return f"{nearest}Known targets: {', '.join(names())}"
+    return f"{nearest}{_OTHER_CARD} Known targets: {', '.join(names())}"
+
+
+_OTHER_CARD = (
+    "For another card, run tclab target-file on a machine that has it, or take one of its compute "
+    "capability, such as sm_89."
+)

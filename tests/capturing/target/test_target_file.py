@@ -86,6 +86,13 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         get(str(tmp_path / "no.json"))
 
 
+def test_a_file_with_another_ending(written: Any, tmp_path: Path) -> None:
+    file = Path(written(TARGETS["l4"])).rename(tmp_path / "l4.txt")
+    with pytest.raises(TargetError, match=r"ends with \.json") as raised:
+        get(str(file))
+    assert raised.value.next_step == f"mv {file} {tmp_path}/l4.json"
+
+
 def test_the_command_writes_what_the_driver_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,11 +32,17 @@ def test_names(name: str, found: str, arch: int) -> None:
     assert targets.get(target) is target
 
 
-@pytest.mark.parametrize(("name", "near"), [("h2000", "h200"), ("a10O", "a100"), ("sm_91", "sm_9")])
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("h2000", "h200"), ("a10O", "a10"), ("sm_91", "sm_90"), ("4070", "rtx4070"),
+     ("3090", "rtx3090"), ("5090", "rtx5090"), ("a100pcie", "a100"), ("b100", "b200"),
+     ("GeForce RTX 4070 Ti", "rtx4070")],
+)  # fmt: skip
 def test_an_unknown_name_suggests_the_nearest(name: str, near: str) -> None:
-    with pytest.raises(TargetError, match=near) as error:
+    with pytest.raises(TargetError, match=rf"did you mean [^?]*\b{near}( or|\?)") as error:
         targets.get(name)
     assert name in str(error.value)
+    assert "run tclab target-file on a machine that has it" in error.value.next_step
 
 
 def test_a_bare_capability_says_whose_numbers_it_has() -> None:

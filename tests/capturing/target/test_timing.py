@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections import Counter
 from typing import Any
 
@@ -15,9 +16,11 @@ from tclab.capturing.target import stand_in
 from tclab.capturing.target.timing import alternatives, measured, padding
 from tclab.capturing.target.timing.combinations import explore_combinations
 from tclab.capturing.target.timing.measured import Measurements, Ratio
+from tclab.errors import BadRequest
 from tclab.fixture import compiling
 from tclab.model import Kernel
 from tclab.targets import TARGETS, TargetError
+from tclab.workshop.cli.record_choices import record_choices
 
 
 def rule(name: str, m: int, k: int, n: int, dtype: torch.dtype = torch.float32) -> bool:
@@ -204,6 +207,26 @@ def test_how_far_from_the_limit_decides(spread: tuple[float, float, float], answ
     assert Ratio(*spread).answer == answer
 
 
+def test_of_each_recorded_product_it_is_true_why_it_stays_open() -> None:
+    """The help of the command that records them says the same rule."""
+    recorded = measured._read_recorded("h200-torch2.11")
+    opened = [key for key in recorded.ratios if not recorded.answer(key)]
+    for key in opened:
+        ratio, doubt = recorded.ratios[key], recorded.doubt(key)
+        if doubt.endswith("within these timings"):
+            assert ratio.least <= measured.PADS_ABOVE < ratio.most
+        else:
+            gap, width = map(float, re.findall(r"([\d.]+) from .* vary by ([\d.]+)", doubt)[0])
+            assert 0 < gap < width == round(ratio.most - ratio.least, 2)
+            assert gap == round(measured.PADS_ABOVE - ratio.most, 2)
+    assert {recorded.doubt(key).endswith("within these timings") for key in opened} == {True, False}
+    for ratio in recorded.ratios.values():
+        gap = max(ratio.least - measured.PADS_ABOVE, measured.PADS_ABOVE - ratio.most)
+        assert bool(ratio.answer) == (gap > ratio.most - ratio.least)
+    said = " ".join(str(record_choices.help).split())
+    assert "open unless its timings lie further from the limit than they vary" in said
+
+
 def test_which_combinations_are_compiled() -> None:
     """Kernels as the decisions they hang on: only those that share a kernel are combined."""
     compiled: list[frozenset[int]] = []
@@ -265,6 +288,21 @@ def test_products_of_gradients_are_asked_for_with_backward_only(backward: bool) 
 def test_an_assumption_there_is_not(assume: dict[str, str]) -> None:
     with pytest.raises(TargetError, match="pad=no, pad=yes"):
         tclab.capture(torch.relu, target="h200", assume=assume)(torch.randn(8))
+
+
+@pytest.mark.parametrize("name", ["pad: mm of [9, 9]", "pad: bmm"])
+def test_an_assumption_on_a_product_there_is_not(name: str) -> None:
+    with pytest.raises(BadRequest) as error:
+        tclab.capture(two_products, target="h200", assume={name: "yes"})(*PRODUCTS)
+    assert f"assume {name}=yes: no matrix product" in str(error.value)
+    first, second = re.findall(r"'(pad: mm of [^']+)'", error.value.next_step)
+    c = tclab.capture(two_products, target="h200", assume={first: "yes", second: "no"})(*PRODUCTS)
+    assert not c.timed and len(c.decisions) == 2
+
+
+def test_where_nothing_is_timed_no_product_can_be_assumed() -> None:
+    with pytest.raises(BadRequest, match="leave it out"):
+        tclab.capture(torch.relu, target="h200", assume={"pad: mm": "no"})(torch.randn(8))
 
 
 def test_an_aligned_product_asks_nothing() -> None:

@@ -136,7 +136,8 @@ def capture_for(
     "yes"}`` for all products, ``{"pad: mm of [8, 30]": "yes"}`` for the products whose question
     contains this text. The answer ``both`` compiles the code for either answer. All patches of
     PyTorch are undone at the end, also after an error. Raises TargetError for an unknown target,
-    for one that Triton's tools do not know, and for code that cannot be known without the GPU.
+    for one that Triton's tools do not know, and for code that cannot be known without the GPU;
+    BadRequest if `assume` names a product that there is not.
     """
     device, options, fixed = get(target), dict(options or {}), timed.check_assumptions(assume)
     _check_vendor(device)
@@ -242,6 +243,8 @@ def _capture_once(
         switches.require_compiled(trace)
     if noted_gaps and not wrappers:
         raise noted_gaps[0]
+    if not noted_gaps:  # a graph that was refused may have the product
+        timed.require_products(request.fixed, graph_compiler.asked)
     outcome = TargetOutcome(
         wrappers,
         tuple(noted_decisions),

@@ -50,7 +50,7 @@ def remarks(report: Report) -> Iterator[str]:
     if report.timed:
         yield _padding_text(report)
     for question in [each for each in report.timed if each.doubt][:_MOST_DOUBTS]:
-        yield f"{question} may go either way: {question.doubt}."
+        yield f"{question} stays open: {question.doubt}."
 
 
 def _padding_text(report: Report) -> str:

@@ -43,7 +43,7 @@ def record_choices(context: click.Context, folder: Path, out: Path, repeats: int
     DIR is the folder of a comparison (tclab verify-target --out DIR). It lists the matrix products
     whose padding a GPU would time, by sizes, layouts and types. PyTorch's own code times each
     of them here, on a GPU that should do nothing else. A target then shows the kernels that such a
-    GPU chose; a choice whose timings lie on both sides of the limit stays open.
+    GPU chose; a choice stays open unless its timings lie further from the limit than they vary.
 
     \b
     Example:

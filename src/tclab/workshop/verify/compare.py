@@ -23,6 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tclab.errors import BadRequest, TclabError
+from tclab.system import machine
 from tclab.workshop.verify.results import (
     COUNTS,
     SIDES,
@@ -72,11 +73,14 @@ def compare_all(names: Sequence[str], run: ComparisonOptions) -> ComparisonRepor
     """Compile the functions that have no result yet, compare both sides, and return the report.
 
     The report is also written to `run.out`. Raises BadRequest for a name that is neither a
-    function's nor a family's. Raises TclabError if PyTorch, Triton or the corpus is missing.
+    function's nor a family's. Raises TclabError if PyTorch, Triton or the corpus is missing, or the
+    GPU for a result that is not there yet.
     """
     start = time.perf_counter()
     _require_torch()
     chosen = select_examples(names, run.corpus)
+    if "gpu" in run.sides and not all(result_path(run.out, "gpu", n).exists() for n in chosen):
+        _require_gpu()
     for side in (
         side for side in reversed(SIDES) if side in run.sides
     ):  # time the products that the target's side lists
@@ -96,6 +100,12 @@ def _require_torch() -> None:
     except ImportError as error:
         step = "install PyTorch and the Triton that belongs to it"
         raise TclabError("the comparison of targets", str(error), step) from error
+
+
+def _require_gpu() -> None:
+    if not machine.here().gpu:
+        step = "run it on a machine that has one, or for the target alone with --side target"
+        raise TclabError("the comparison of targets", "no NVIDIA GPU here to compare with", step)
 
 
 def select_examples(names: Sequence[str], corpus: str = "functions") -> list[str]:

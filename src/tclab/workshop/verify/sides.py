@@ -38,10 +38,10 @@ def compile_and_save(name: str, corpus: str, side: str, target: str, out: Path) 
 
 
 def _describe_error(name: str, corpus: str, side: str, error: Exception) -> Result:
-    """Return the result of a compile that raised. If the function raises the same error without
-    torch.compile, the result counts as refused, like the errors that a target names. On the GPU
-    only the type of the error must be the same. For a target, the function is run on the CPU, and
-    the text of the error must be the same, too.
+    """Return the result of a compile that raised. If the function also raises without
+    torch.compile, the result counts as refused, like the errors that a target names. On the GPU any
+    error without torch.compile counts. For a target, the function is run on the CPU, and the type
+    and the text of the error must be the same.
     """
     import torch
 

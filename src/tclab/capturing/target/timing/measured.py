@@ -53,6 +53,14 @@ class Ratio:
             return "no"
         return "yes" if self.least - spread > PADS_ABOVE else ""
 
+    @property
+    def distance(self) -> str:
+        """How far the range is from the limit, as text."""
+        gap = max(self.least - PADS_ABOVE, PADS_ABOVE - self.most)
+        if gap <= 0:
+            return "within these timings"
+        return f"{gap:.2f} from these timings, and they vary by {self.most - self.least:.2f}"
+
     def __str__(self) -> str:
         """Return the median and the range as text: ``1.05 (0.90 to 1.20)``."""
         return f"{self.median:.2f} ({self.least:.2f} to {self.most:.2f})"
@@ -85,9 +93,10 @@ class Measurements:
         """Return why the timings of a key do not decide, as text; '' if it was not measured."""
         if key not in self.ratios:
             return ""
+        ratio = self.ratios[key]
         return (
-            f"without padding it took {self.ratios[key]} times as long on an "
-            f"{self.device} on {self.recorded}, and above {PADS_ABOVE} it is padded"
+            f"without padding it took {ratio} times as long on an {self.device} on "
+            f"{self.recorded}; above {PADS_ABOVE} it is padded, which is {ratio.distance}"
         )
 
 

@@ -7,12 +7,13 @@ answers is compiled.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from tclab.capturing.target.decisions import Decision, note_decision
 from tclab.capturing.target.timing.measured import Measurements
+from tclab.errors import BadRequest
 from tclab.model import TimedQuestion
 from tclab.model.kernels import LIKELY
 from tclab.targets import TargetError
@@ -29,18 +30,21 @@ class TimedChoices:
 
     `fixed` are the caller's assumptions. A question for which the caller asks for both answers is
     added to `open`. A question that `measurements` answer is added to `measured`, and any other
-    question to `likely`. Questions whose key is in `flipped_keys` get the other answer.
+    question to `likely`. `asked` are all of them. Questions whose key is in `flipped_keys` get the
+    other answer.
     """
 
     fixed: Mapping[str, str]
     measurements: Measurements
     flipped_keys: frozenset[str] = frozenset()
+    asked: dict[TimedQuestion, None] = field(default_factory=dict)
     open: dict[TimedQuestion, None] = field(default_factory=dict)
     measured: dict[TimedQuestion, None] = field(default_factory=dict)
     likely: dict[TimedQuestion, None] = field(default_factory=dict)
 
     def answer(self, question: TimedQuestion) -> str:
         """Answer a question, ``yes`` or ``no``, and record it."""
+        self.asked[question] = None
         fixed = _find_assumption(question, self.fixed)
         if fixed and fixed != BOTH:
             _note_answer(question, fixed, "assumed, not timed")
@@ -98,10 +102,24 @@ def _find_assumption(question: TimedQuestion, assumptions: Mapping[str, str]) ->
     is none.
     """
     for name, value in assumptions.items():
-        choice, _, product = name.partition(":")
-        if product and choice == question.choice and product.strip() in str(question):
+        if ":" in name and _is_named(question, name):
             return value
     return assumptions.get(question.choice)
+
+
+def _is_named(question: TimedQuestion, name: str) -> bool:
+    choice, _, product = name.partition(":")
+    return choice == question.choice and product.strip() in str(question)
+
+
+def require_products(assumptions: Mapping[str, str], asked: Iterable[TimedQuestion]) -> None:
+    """Raise BadRequest if an assumption names a product that is none of those asked about."""
+    for name, value in assumptions.items():
+        if ":" in name and not any(_is_named(question, name) for question in asked):
+            known = ", ".join(dict.fromkeys(f"'{q.choice}: {q.operator}'" for q in asked))
+            cause = "no matrix product that the GPU would time has this name"
+            step = f"name one of these, or a part of one: {known}" if known else "leave it out"
+            raise BadRequest(f"assume {name}={value}", cause, step)
 
 
 def check_assumptions(assume: Mapping[str, str] | None) -> dict[str, str]:

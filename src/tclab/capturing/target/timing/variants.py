@@ -74,7 +74,7 @@ class GraphAlternatives:
 @dataclass
 class GraphCompiler:
     """A compiler of graphs. Inductor writes the code of the graphs into `trace` and `wrappers`;
-    `graphs` keeps the alternatives.
+    `graphs` keeps the alternatives, and `asked` the questions that a GPU decides by timing.
     """
 
     trace: Trace
@@ -82,6 +82,7 @@ class GraphCompiler:
     fixed: Mapping[str, str]
     measurements: Measurements = NO_MEASUREMENTS
     graphs: list[GraphAlternatives] = field(default_factory=list)
+    asked: dict[TimedQuestion, None] = field(default_factory=dict)
 
     def compile(self, compile_graph: Callable[[], object]) -> None:
         """Call `compile_graph`. If it met choices that the GPU would make by timing and that
@@ -90,6 +91,7 @@ class GraphCompiler:
         before = len(self.wrappers)
         with timed.answering_questions(self.fixed, self.measurements) as choices:
             compile_graph()
+        self.asked |= choices.asked
         if choices.open or choices.measured or choices.likely:
             self.graphs.append(self._compile_alternatives(compile_graph, before, choices))
 
